@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { CallOptions } from "../../test/support/signed-request.ts";
-import { type ApiFaultCode, type CodeOf, httpStatusOf } from "../domain/fault.ts";
+import { type ApiFaultCode, type CodeOf, httpStatusOf, type TokenFaultCode } from "../domain/fault.ts";
 import type { Answered, TestShop } from "./test-shop.test-support.ts";
 
 export interface Scenario {
@@ -23,7 +23,7 @@ export type CallerCode = CodeOf<"caller">;
  * Codes of faults that are caused by invalid content. These are all API codes except faults of the caller and
  * failures on our side (failures.test.ts).
  */
-export type ContentCode = Exclude<ApiFaultCode, CallerCode | CodeOf<"own">>;
+export type ContentCode = Exclude<ApiFaultCode, CallerCode | TokenFaultCode | CodeOf<"own">>;
 
 export const SALE = { orderId: "A-1", basketValue: "100.00" };
 

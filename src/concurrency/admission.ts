@@ -74,6 +74,19 @@ export const CLASSES = {
 		refusal: "delayed",
 	},
 	/**
+	 * Calls with an API token, after the token and its rate were checked. They have their own class, so that a program
+	 * that sets up a network delays no page. A client is a token, and half of the places are free for other tokens.
+	 */
+	tokenCalls: {
+		atOnce: 4,
+		atOncePerClient: 2,
+		waiting: 256,
+		waitingPerClient: 64,
+		waitingForNewClients: 512,
+		start: "afterReports",
+		refusal: "delayed",
+	},
+	/**
 	 * Forms of people who are not signed in. scrypt uses a core for 150 ms and 32 MB, so the last of 32 waiting
 	 * forms waits 5 s.
 	 */
@@ -200,6 +213,7 @@ export function createAdmission({ clock, log, stopSignal }: AdmissionDeps): Admi
 	const delayRefusal = createRefusalDelay(clock, stopSignal);
 	const classes = {
 		pages: openClass(CLASSES.pages),
+		tokenCalls: openClass(CLASSES.tokenCalls),
 		passwordForms: openClass(CLASSES.passwordForms),
 		outsideRequests: openClass(CLASSES.outsideRequests),
 		pixelCalls: openClass(CLASSES.pixelCalls),

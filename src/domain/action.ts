@@ -8,9 +8,9 @@ import { MINUTE_MS } from "./time.ts";
 
 /**
  * The recipients of a mail about an action: the person whose account was changed, the owners of the
- * programme, or the people who sign in for the partner.
+ * programme, the people who sign in for the partner, or the network's staff.
  */
-type Audience = "person" | "owners" | "colleagues";
+type Audience = "person" | "owners" | "colleagues" | "staff";
 
 /** The part of an audit entry that says what was done. */
 interface Done {
@@ -103,6 +103,18 @@ const ACTIONS = {
 	"key.renamed": "API key renamed",
 	"key.lowered": ["API key lowered", "owners", "The API key{key} no longer approves or rejects"],
 	"key.revoked": ["API key revoked", "owners", "The API key{key} was revoked"],
+	"network_token.issued": [
+		"Network API token issued",
+		"staff",
+		"A new API token of the network{key} was issued",
+	],
+	"network_token.revoked": [
+		"Network API token revoked",
+		"staff",
+		"The API token of the network{key} was revoked",
+	],
+	"partner_token.issued": ["Partner API token issued", "colleagues", "A new API token{key} was issued"],
+	"partner_token.revoked": ["Partner API token revoked", "colleagues", "The API token{key} was revoked"],
 	"secret.prepared": ["New signing secret prepared", "owners", "A new signing secret{secret} was prepared"],
 	"secret.activated": [
 		"New signing secret activated",

@@ -3,21 +3,8 @@
 // docs/api.md are generated from this catalogue. Fault codes are part of the API, so they may be added but
 // never renamed.
 
-export interface ExplainedFault {
-	status: number;
-	/**
-	 * Meaning of the fault, in one line of Markdown. It uses the brand "Service", which pages replace by the
-	 * real brand.
-	 */
-	meaning: string;
-	/** Sentence of the answer. A placeholder such as `{name:example}` is filled in by the code that refuses. */
-	detail: string;
-	/**
-	 * The input field at fault, if it is always the same one. Otherwise the sentence has the placeholder
-	 * `field`.
-	 */
-	field?: string;
-}
+import type { ExplainedFault } from "./explained-fault.ts";
+import { TOKEN_FAULTS } from "./token-faults.ts";
 
 /**
  * All faults, grouped by the kind of call that can answer with them. The OpenAPI document lists the kinds of
@@ -310,6 +297,7 @@ export const FAULTS_BY_KIND = {
 			detail: "{method:DELETE} is not possible here. Use {allow:GET, POST}.",
 		},
 	},
+	...TOKEN_FAULTS,
 	/** Failures on our side. Every call can answer with them. */
 	own: {
 		internal: {

@@ -53,7 +53,7 @@ test("every entry of the catalogue is complete: a code in words, an HTTP error, 
 			assert.doesNotMatch(text, /[{}]/, `${code}: ${text}`);
 		}
 	}
-	assert.ok(isExplained("pixel_limited") && !isExplained("email_taken") && !isExplained("toString"));
+	assert.ok(isExplained("pixel_limited") && !isExplained("mail_off") && !isExplained("toString"));
 });
 
 test("the code that refuses fills the placeholders, and an example fills them with its brand", () => {

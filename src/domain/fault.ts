@@ -1,7 +1,9 @@
 // A fault is a refusal that a person can act on: a stable code, an HTTP status and a sentence that says what
 // to do next. The API's faults are in fault-catalogue.ts.
 
-import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
+import type { ExplainedFault } from "./explained-fault.ts";
+import { FAULTS_BY_KIND } from "./fault-catalogue.ts";
+import { TOKEN_FAULTS } from "./token-faults.ts";
 
 /**
  * Fault codes that only pages and commands use, with their HTTP status. The code that refuses also writes the
@@ -9,23 +11,21 @@ import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
  */
 const CODES_ELSEWHERE = {
 	401: "wrong_credentials wrong_code code_already_used code_step_over provider_declined provider_not_accepted",
-	403: "form_not_valid not_allowed company_account_required no_account address_not_verified not_joined_yet",
-	404: `unknown_job unknown_programme unknown_person unknown_key unknown_session unknown_partner
-		unknown_statement`,
-	409: `job_not_ready email_taken changed_meanwhile too_many_keys secret_already_prepared secret_not_prepared
-		no_postback_url brand_is_fixed mail_off mail_refused
-		authenticator_already_on authenticator_not_on already_partner partnership_ended too_many_links code_taken
-		already_decided wrong_status month_not_over statements_being_prepared statement_already_paid
+	403: "form_not_valid company_account_required no_account address_not_verified not_joined_yet",
+	404: "unknown_job unknown_person unknown_session unknown_api_token",
+	409: `job_not_ready changed_meanwhile too_many_tokens secret_already_prepared secret_not_prepared
+		no_postback_url brand_is_fixed mail_off mail_refused authenticator_already_on authenticator_not_on
+		already_decided month_not_over statements_being_prepared statement_already_paid
 		statement_carried_forward statement_not_paid`,
 	410: "link_not_valid sign_in_over",
 	422: `malformed_file too_many_rows nothing_selected postback_url_malformed postback_url_too_long
 		postback_url_not_https postback_url_has_credentials postback_url_has_fragment postback_url_not_wire_form
 		postback_url_host_invalid postback_url_unresolvable postback_url_forbidden_address
-		postback_url_unknown_macro postback_url_macro_place no_event_chosen invalid_email unknown_role
-		unknown_kind invalid_name invalid_rate invalid_days invalid_brand invalid_colour invalid_image wrong_password
-		password_too_short password_too_long foreign_target invalid_month invalid_date invalid_iban invalid_bic
+		postback_url_unknown_macro postback_url_macro_place no_event_chosen
+		unknown_kind invalid_brand invalid_colour invalid_image wrong_password
+		password_too_short password_too_long invalid_month invalid_date invalid_iban invalid_bic
 		zero_amount already_adjusted`,
-	429: "too_many_exports too_many_uploads too_many_attempts",
+	429: "too_many_exports too_many_uploads",
 	503: "provider_unavailable",
 } as const;
 type WordsIn<Text> = Text extends `${infer First}${" " | "\n" | "\t"}${infer Rest}`
@@ -48,6 +48,8 @@ export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[E
 export type ExplainedCode = CodeOf<FaultKind>;
 /** Codes that a caller of the API can get. */
 export type ApiFaultCode = CodeOf<Exclude<FaultKind, "inbound log">>;
+/** Codes that only callers with a token can get. */
+export type TokenFaultCode = CodeOf<keyof typeof TOKEN_FAULTS>;
 export type FaultCode = ExplainedCode | WordsIn<(typeof CODES_ELSEWHERE)[keyof typeof CODES_ELSEWHERE]>;
 
 const EXPLAINED: ReadonlyMap<string, ExplainedFault> = new Map(
@@ -57,6 +59,16 @@ export const EXPLAINED_CODES = [...EXPLAINED.keys()] as readonly ExplainedCode[]
 export const API_FAULT_CODES = EXPLAINED_CODES.filter(
 	(code): code is ApiFaultCode => !Object.hasOwn(FAULTS_BY_KIND["inbound log"], code),
 );
+
+/** Codes that the signed API of shops can answer with. */
+export const SIGNED_FAULT_CODES = API_FAULT_CODES.filter(
+	(code): code is Exclude<ApiFaultCode, TokenFaultCode> => !isTokenFault(code),
+);
+
+/** Returns whether only calls with a token can answer with this code. */
+export function isTokenFault(code: ExplainedCode): code is TokenFaultCode {
+	return Object.values(TOKEN_FAULTS).some((faults) => Object.hasOwn(faults, code));
+}
 
 export function codesOf<Kind extends FaultKind>(...kinds: readonly Kind[]): CodeOf<Kind>[] {
 	return kinds.flatMap((kind) => Object.keys(FAULTS_BY_KIND[kind]) as CodeOf<Kind>[]);

@@ -20,6 +20,7 @@ export type IdPrefix =
 	| "pts"
 	| "apl"
 	| "stm"
+	| "tok"
 	| "ref";
 
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {

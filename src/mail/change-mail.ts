@@ -106,7 +106,27 @@ export function composeStandingMail(
 	};
 }
 
-/** Composes the mail to a person who signs in for a partner, about the other people who do. */
+/** Composes the mail to a member of staff about the API tokens of the network. */
+export function composeNetworkChangeMail(
+	person: Addressee,
+	changes: readonly Change[],
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	return {
+		subject: headline(changes, "to the network's API tokens"),
+		text: [
+			...changes.map((change) => sayLine(change, sayDone(change), readerOf(person))),
+			"",
+			"If you did not expect this:",
+			"1. Sign in and revoke every API token that you do not recognise:",
+			`   ${publicUrl}/network/tokens`,
+			"2. Look at what was done with it, in the audit log:",
+			`   ${publicUrl}/system/audit`,
+		].join("\n"),
+	};
+}
+
+/** Composes the mail to a person who signs in for a partner, about its other people and its API tokens. */
 export function composePartnerChangeMail(
 	person: Addressee,
 	partner: Pick<Partner, "name" | "public_id">,
@@ -114,6 +134,7 @@ export function composePartnerChangeMail(
 	publicUrl: string,
 ): Omit<Mail, "to"> {
 	const name = quote(partner.name);
+	const isAboutTokens = changes.some(({ action }) => action.startsWith("partner_token."));
 	return {
 		subject: `${headline(changes, "to the partner")}: ${name}`,
 		text: [
@@ -124,6 +145,12 @@ export function composePartnerChangeMail(
 			"If you did not expect this:",
 			"1. Sign in and check who has access, and remove everyone who should not:",
 			`   ${publicUrl}/partner/${partner.public_id}/people`,
+			...(isAboutTokens
+				? [
+						"   And the API tokens. Revoke what you do not recognise:",
+						`   ${publicUrl}/partner/${partner.public_id}/api`,
+					]
+				: []),
 			"2. Tell the network's staff.",
 		].join("\n"),
 	};

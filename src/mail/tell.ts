@@ -32,6 +32,7 @@ import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import {
 	composeAccountChangeMail,
+	composeNetworkChangeMail,
 	composePartnerChangeMail,
 	composeProgrammeChangeMail,
 	composeStandingMail,
@@ -172,9 +173,11 @@ async function writeToPerson(
 	const {
 		standing = [],
 		partner = [],
+		network = [],
 		account = [],
 	} = Object.groupBy(changes, ({ action }) => {
 		if (STANDING_ACTIONS.includes(action)) return "standing";
+		if (audienceOf(action) === "staff") return "network";
 		return audienceOf(action) === "colleagues" ? "partner" : "account";
 	});
 	const programmes = await findProgrammesById(
@@ -186,6 +189,7 @@ async function writeToPerson(
 		...(standing.length === 0 ? [] : [composeStandingMail(person, standing, programmes)]),
 		...(account.length === 0 ? [] : [composeAccountChangeMail(person, account, publicUrl, isDeactivated)]),
 		...(partner.length === 0 ? [] : await composePartnerMails(trx, person, partner, publicUrl)),
+		...(network.length === 0 || isDeactivated ? [] : [composeNetworkChangeMail(person, network, publicUrl)]),
 	];
 	return words.map((mail) => ({ to: person.email, ...mail }));
 }

@@ -4,7 +4,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { minorUnits } from "../domain/money.ts";
-import { type SignedInPerson, transactAs } from "../people/actor.ts";
+import { type PersonActor, transactAs } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import { hasOpenCredit } from "../store/queries/credits.ts";
 import { type Balance, findBalances } from "../store/queries/entries.ts";
@@ -16,26 +16,18 @@ import { endPartnerships } from "./partnerships.ts";
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
 
 /** Archives a partner. Resolves to false if it is archived already. */
-export function archivePartner(
-	deps: Deps,
-	actor: SignedInPerson,
-	partnerId: number,
-): Promise<Result<boolean>> {
+export function archivePartner(deps: Deps, actor: PersonActor, partnerId: number): Promise<Result<boolean>> {
 	return changeArchived(deps, actor, partnerId, true);
 }
 
 /** Resumes an archived partner, whose partnerships stay ended. Resolves to false if it is not archived. */
-export function resumePartner(
-	deps: Deps,
-	actor: SignedInPerson,
-	partnerId: number,
-): Promise<Result<boolean>> {
+export function resumePartner(deps: Deps, actor: PersonActor, partnerId: number): Promise<Result<boolean>> {
 	return changeArchived(deps, actor, partnerId, false);
 }
 
 function changeArchived(
 	deps: Deps,
-	actor: SignedInPerson,
+	actor: PersonActor,
 	partnerId: number,
 	isArchived: boolean,
 ): Promise<Result<boolean>> {

@@ -3,7 +3,7 @@
 import { ANY_CODE_PATTERN, CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
-import { type SignedInPerson, transactAs } from "../people/actor.ts";
+import { type PersonActor, transactAs } from "../people/actor.ts";
 import type { Clock, Random } from "../ports.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import {
@@ -37,7 +37,7 @@ export interface PartnerLinkInput {
 /** Creates a link for a partner. The partner's people and staff may do this. */
 export async function makePartnerLink(
 	{ store, clock, random }: { store: Store; clock: Clock; random: Random },
-	actor: SignedInPerson,
+	actor: PersonActor,
 	{ partnerId, partnershipId }: { partnerId: number; partnershipId: string },
 	input: PartnerLinkInput,
 ): Promise<Result<PartnerLink>> {

@@ -12,6 +12,7 @@ import type { Offer } from "../mail/letters.ts";
 import {
 	type Actor,
 	type AuditedActor,
+	type PersonActor,
 	personIdOf,
 	type SignedInPerson,
 	transactAs,
@@ -75,7 +76,7 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
  */
 export async function renamePartner(
 	deps: Deps,
-	actor: SignedInPerson,
+	actor: PersonActor,
 	partnerId: number,
 	typed: Pick<PartnerInput, "name" | "site">,
 ): Promise<Result<boolean>> {
@@ -131,7 +132,7 @@ const DETAIL_LABELS: Readonly<Record<keyof PartnerDetails, string>> = {
 
 function changePartner(
 	deps: Deps,
-	actor: SignedInPerson,
+	actor: PersonActor,
 	partnerId: number,
 	wanted: Partial<PartnerDetails>,
 ): Promise<Result<boolean>> {
@@ -260,13 +261,13 @@ export interface PartnerPersonRemoved {
  * Ends a person's access to the partner, or withdraws an open invitation. A removed person is signed out, and
  * their sign-in links become invalid. `publicId` is that of the person or of the invitation.
  */
-export function removePartnerPerson(
+export async function removePartnerPerson(
 	deps: Deps,
 	actor: SignedInPerson,
 	partner: Partner,
 	publicId: string,
 ): Promise<Result<PartnerPersonRemoved>> {
-	return transactAs<PartnerPersonRemoved>(deps.store, actor, async (trx) => {
+	const removed = await transactAs<PartnerPersonRemoved>(deps.store, actor, async (trx) => {
 		if (actor.kind === "shop" && !(await rows.signsInFor(trx, partner.id, actor.personId))) {
 			return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
 		}
@@ -284,11 +285,15 @@ export function removePartnerPerson(
 			return refuse("not_allowed", "You cannot remove yourself. Ask a colleague or the network's staff.");
 		}
 		if (!(await rows.removePartnerPerson(trx, partner.id, person.id))) return notTheirs();
-		const ended = await endAccess(trx, person.id, { endedBy: actor.personId, nowMs: deps.clock.nowMs() });
+		const ending = { endedBy: actor.personId, partnerId: partner.id, nowMs: deps.clock.nowMs() };
+		const ended = await endAccess(trx, person.id, ending);
 		await note(trx, deps, actor, "person.removed", person.email, partner.name);
 		// Colleagues must not learn what the person did in programmes and for other partners.
 		return succeed({ person, ended: actor.kind === "shop" ? { ...ended, links: 0, jobs: 0 } : ended });
 	});
+	// This process must stop accepting the person's API tokens at once.
+	if (removed.ok) deps.store.announceChange(null);
+	return removed;
 }
 
 async function findPartnerPerson(db: Db, partnerId: number, publicId: string): Promise<Result<Person>> {

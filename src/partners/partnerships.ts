@@ -13,7 +13,7 @@ import { parseCommissionsByType, parseFixed, sayByType, sayRate } from "../domai
 import {
 	type Actor,
 	type AuditedActor,
-	type SignedInPerson,
+	type PersonActor,
 	transactAs,
 	transactInProgramme,
 } from "../people/actor.ts";
@@ -383,7 +383,7 @@ export function changeState(
 /** Ends all partnerships of a partner. Only staff can resume them. */
 export function endPartner(
 	deps: Deps,
-	actor: SignedInPerson,
+	actor: PersonActor,
 	partnerId: number,
 	endsClicks = false,
 ): Promise<Result<true>> {
@@ -398,7 +398,7 @@ export function endPartner(
 export async function endPartnerships(
 	trx: Db,
 	deps: Pick<Deps, "clock">,
-	actor: SignedInPerson,
+	actor: PersonActor,
 	partnerId: number,
 	endsClicks = false,
 ): Promise<void> {

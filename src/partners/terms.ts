@@ -14,7 +14,7 @@ import {
 	succeed,
 } from "../domain/fault.ts";
 import { compareForm } from "../domain/form-changes.ts";
-import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
+import { type PersonActor, transactInProgramme } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
@@ -72,7 +72,7 @@ const MAX_HOSTS = 50;
  */
 export async function savePartnerTerms(
 	{ store, clock, allowsPrivateRanges }: { store: Store; clock: Clock; allowsPrivateRanges: boolean },
-	actor: SignedInPerson,
+	actor: PersonActor,
 	programmeId: number,
 	typed: PartnerTermsInput,
 	shown?: PartnerTermsInput,

@@ -2,8 +2,10 @@
 // permission again. A page checks it when the request arrives, but the person can be signed out or lose a
 // role before the change is written.
 
-import { type Result, refuse } from "../domain/fault.ts";
+import { type Result, refusalOf, refuse } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
+import { isTokenUsable } from "../store/queries/api-tokens.ts";
+import { auditWithToken } from "../store/queries/audit.ts";
 import { findRole } from "../store/queries/programme-people.ts";
 import { isSessionOf } from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
@@ -23,6 +25,15 @@ export interface SignedInPerson extends ActingPerson {
 	sessionId: string;
 }
 
+/** A program that acts with an API token, in the name of the person who issued the token. */
+export interface TokenHolder extends ActingPerson {
+	/** Row id of the token. */
+	tokenId: number;
+}
+
+/** A person who acts on a page or through an API token. */
+export type PersonActor = SignedInPerson | TokenHolder;
+
 /** The `ringback` command as an actor. It runs on the server itself and may do everything. */
 export interface CommandLine {
 	kind: "command line";
@@ -40,7 +51,7 @@ export const SERVICE: Service = { kind: "service" };
 /**
  * The party that makes a change. It is never an optional argument, so code that forgets it does not compile.
  */
-export type Actor = SignedInPerson | CommandLine | Service;
+export type Actor = PersonActor | CommandLine | Service;
 
 /** The party that an audit entry names. A job that a person started still acts for them after they left. */
 export type AuditedActor = ActingPerson | CommandLine | Service;
@@ -52,8 +63,9 @@ export function personIdOf(actor: AuditedActor): number | null {
 
 /**
  * Runs a transaction that creates a sign-in link or ends somebody's access. It holds the access lock, so
- * nobody can end the actor's access while it runs. It is refused if the actor was signed out after the
- * request arrived. A link that they created now would otherwise stay valid although their access has ended.
+ * nobody can end the actor's access while it runs. It is refused if the actor was signed out, or their API token
+ * revoked, after the request arrived. A link that they created now would otherwise stay valid although their
+ * access has ended.
  */
 export function transactAs<Value>(
 	{ transact }: Pick<Store, "transact">,
@@ -63,6 +75,11 @@ export function transactAs<Value>(
 	return transact(async (trx) => {
 		await lockAccess(trx);
 		if (actor.kind === "command line" || actor.kind === "service") return work(trx);
+		if ("tokenId" in actor) {
+			if (!(await isTokenUsable(trx, actor.tokenId))) return refusalOf("revoked_token", {});
+			auditWithToken(trx, actor.tokenId);
+			return work(trx);
+		}
 		if (await isSessionOf(trx, actor.sessionId, actor.personId)) return work(trx);
 		return signedOut();
 	});

@@ -1,13 +1,15 @@
 // Ends a person's access. Every use case that takes access away calls this in its own transaction. It ends
 // the person's sessions, sign-in links (also those that others made for them), unfinished sign-ins and
-// running jobs. If somebody else takes the access away, the API keys that the person issued and the signing
-// secrets that they prepared end too, because copies of these work without signing in.
+// running jobs. If somebody else takes the access away, the API keys and API tokens that the person issued and the
+// signing secrets that they prepared end too, because copies of these work without signing in.
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
+import { listTokensIssuedBy, revokeApiToken } from "../store/queries/api-tokens.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { auditAreaOf, auditSubjectOf, endJobsOf, type Job } from "../store/queries/jobs.ts";
 import { listKeysIssuedBy, lowerApiKey, revokeApiKey } from "../store/queries/keys.ts";
+import { findPartnersById } from "../store/queries/partners.ts";
 import { findPersonById } from "../store/queries/people.ts";
 import { endChallenges, endSessions, listSessions } from "../store/queries/sessions.ts";
 import {
@@ -23,6 +25,7 @@ import {
 	lockSecretsPreparedBy,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
+import { noteToken } from "./api-tokens.ts";
 
 /** Counts of the things that ended. The audit log has an entry for each link and key. */
 export interface EndedAccess {
@@ -37,17 +40,22 @@ export interface EndedAccess {
 	lowered: number;
 	/** Number of prepared signing secrets that were discarded. */
 	secrets: number;
+	/** Number of API tokens that were revoked. */
+	tokens: number;
 	/** Number of the person's jobs that were stopped. */
 	jobs: number;
 }
 
 const NOTHING_ISSUED = { keys: 0, lowered: 0, secrets: 0 } as const;
+const NO_TOKENS = { tokens: 0 } as const;
 
 export interface AccessEnding {
 	/** The person who ends the access, for the audit log, or null for the command line. */
 	endedBy: number | null;
 	/** The programme that the person can no longer use, or null if they lose access to the whole account. */
 	programmeId?: number | null;
+	/** The partner for which the person can no longer sign in. The API tokens that they issued for it end. */
+	partnerId?: number;
 	nowMs: number;
 	/** True if the caller continues one session with a new token. That session is not counted as ended. */
 	keepsOneSession?: boolean;
@@ -69,6 +77,8 @@ export async function previewEnding(db: Db, personId: number, programmeId: numbe
 		links: links.filter((link) => isShown(link, programmeId)).length,
 		secrets: await listSecretsPreparedBy(db, personId, programmeId),
 		keys: await listKeysIssuedBy(db, personId, programmeId),
+		// A person who leaves a programme keeps their tokens, which belong to the network or to a partner.
+		tokens: programmeId === null ? await listTokensIssuedBy(db, personId, null) : [],
 	};
 }
 
@@ -84,7 +94,7 @@ function isShown(link: WithdrawnSignInLink, programmeId: number | null): boolean
 export async function endAccess(
 	trx: Db,
 	personId: number,
-	{ endedBy, programmeId = null, nowMs, keepsOneSession = false, keptKeys }: AccessEnding,
+	{ endedBy, programmeId = null, partnerId, nowMs, keepsOneSession = false, keptKeys }: AccessEnding,
 ): Promise<EndedAccess> {
 	await lockAccess(trx);
 	const person = await requirePerson(trx, personId);
@@ -99,8 +109,13 @@ export async function endAccess(
 		keptKeys === undefined
 			? NOTHING_ISSUED
 			: await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys });
+	const losesAll = keptKeys !== undefined && programmeId === null;
+	const tokens =
+		partnerId !== undefined || losesAll
+			? await endTokens(trx, personId, { partnerId: partnerId ?? null, endedBy, nowMs })
+			: 0;
 	const shownLinks = withdrawn.filter((link) => isShown(link, programmeId));
-	const ended = { sessions, links: shownLinks.length, jobs: jobs.length, ...issued };
+	const ended = { sessions, links: shownLinks.length, jobs: jobs.length, ...issued, tokens };
 	const detail = sayWhatEnded(ended);
 	if (detail !== null) {
 		const note = { personId: endedBy, programmeId, action: "access.ended" } as const;
@@ -124,7 +139,7 @@ export async function endRightsIn(
 	await noteWithdrawn(trx, withdrawn, endedBy, `${email} may no longer invite people`, nowMs);
 	const jobs = await endJobsOf(trx, personId, nowMs, programmeId);
 	await noteStopped(trx, jobs, endedBy, `${email} may no longer decide`, nowMs);
-	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length };
+	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length, ...NO_TOKENS };
 	if (!grants(role, "integrate")) {
 		return { ...ended, ...(await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys: [] })) };
 	}
@@ -141,7 +156,12 @@ export async function endRightsIn(
 async function endIssued(
 	trx: Db,
 	personId: number,
-	{ endedBy, programmeId, nowMs, keptKeys }: Required<Omit<AccessEnding, "keepsOneSession">>,
+	{
+		endedBy,
+		programmeId,
+		nowMs,
+		keptKeys,
+	}: Required<Pick<AccessEnding, "endedBy" | "programmeId" | "nowMs" | "keptKeys">>,
 ): Promise<Pick<EndedAccess, "keys" | "lowered" | "secrets">> {
 	const issued = await listKeysIssuedBy(trx, personId, programmeId);
 	const keys = issued.filter(({ public_id }) => !keptKeys.includes(public_id));
@@ -158,6 +178,24 @@ async function endIssued(
 		await noteAudit(trx, { ...note, subject: `rbs_…${hint}` }, nowMs);
 	}
 	return { keys: keys.length, lowered: 0, secrets: secrets.length };
+}
+
+/** Revokes the API tokens that a person issued, for one partner or in all. Returns their number. */
+async function endTokens(
+	trx: Db,
+	personId: number,
+	{ partnerId, endedBy, nowMs }: { partnerId: number | null; endedBy: number | null; nowMs: number },
+): Promise<number> {
+	const tokens = await listTokensIssuedBy(trx, personId, partnerId);
+	const partners = await findPartnersById(
+		trx,
+		tokens.flatMap(({ partner_id }) => partner_id ?? []),
+	);
+	for (const token of tokens) {
+		await revokeApiToken(trx, token.partner_id, token.public_id, nowMs);
+		await noteToken(trx, endedBy, partners.get(token.partner_id ?? 0) ?? null, token, "revoked", nowMs);
+	}
+	return tokens.length;
 }
 
 async function requirePerson(db: Db, personId: number) {
@@ -196,14 +234,16 @@ async function noteStopped(
  * Describes the counts, such as "2 sessions and 1 link were ended, and 1 job was stopped". Returns null if
  * nothing ended.
  */
-export function sayWhatEnded({ sessions, links, keys, lowered, secrets, jobs }: EndedAccess): string | null {
+export function sayWhatEnded(counts: EndedAccess): string | null {
+	const { sessions, links, keys, lowered, secrets, tokens, jobs } = counts;
 	const ended = [
 		count(sessions, "session"),
 		count(links, "link"),
 		count(keys, "API key"),
 		count(secrets, "prepared secret"),
+		count(tokens, "API token"),
 	].filter((text) => text !== null);
-	const isOne = sessions + links + keys + secrets === 1;
+	const isOne = sessions + links + keys + secrets + tokens === 1;
 	const parts = [
 		ended.length === 0 ? null : `${LIST.format(ended)} ${isOne ? "was" : "were"} ended`,
 		lowered === 0 ? null : `${count(lowered, "API key")} can no longer approve or reject`,

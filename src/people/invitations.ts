@@ -28,13 +28,13 @@ import type { Db } from "../store/store.ts";
 import {
 	type Actor,
 	type AuditedActor,
+	type PersonActor,
 	personIdOf,
-	type SignedInPerson,
 	transactAs,
 	transactInProgramme,
 } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { LIMITS, useLimits } from "./limits.ts";
+import { LIMITS, mailUseOf, useLimits } from "./limits.ts";
 import { findOrCreatePerson, parseEmail } from "./people.ts";
 import { issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
 
@@ -185,7 +185,7 @@ function alreadyThere(email: string): ReturnType<typeof refuse> {
 /** Invites a person to a programme in the name of its owner, or to a partner in the name of one of its people. */
 export async function inviteByMember(
 	deps: InvitationsDeps,
-	member: SignedInPerson,
+	member: PersonActor,
 	membership: Membership | PartnerMembership,
 	emailText: string,
 	isRenewed = false,
@@ -315,10 +315,7 @@ export async function sendAs<Sent extends SentLink>(
 	reason: "invitation" | "application" = "invitation",
 ): Promise<Result<Sent>> {
 	if (actor.kind === "shop" || actor.kind === "staff") {
-		const uses = [
-			{ limit: LIMITS.mailsBy, subject: String(actor.personId) },
-			{ limit: LIMITS.mailsTo, subject: `${reason}: ${email}` },
-		];
+		const uses = [mailUseOf(actor), { limit: LIMITS.mailsTo, subject: `${reason}: ${email}` }];
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;
 	}

@@ -7,6 +7,7 @@ import { sha256Hex } from "../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { countUse, readUses, resetUses, uncountUse } from "../store/queries/limit-counts.ts";
 import type { Db } from "../store/store.ts";
+import type { PersonActor } from "./actor.ts";
 
 export interface Limit {
 	name: string;
@@ -86,6 +87,16 @@ export const LIMITS = {
 		max: 50,
 		windowMs: HOUR_MS,
 		text: "You have sent 50 mails within an hour. Try again {when}.",
+	},
+	/**
+	 * Mails that are sent because of calls with one API token. It is high enough for the set-up of a whole network, and
+	 * ends a program that runs wild.
+	 */
+	mailsByToken: {
+		name: "mails-by-token",
+		max: 5_000,
+		windowMs: HOUR_MS,
+		text: "5,000 mails were sent with this API token within an hour. Try again {when}.",
 	},
 	/**
 	 * Invitations that one member of staff sends by importing files. The limit keeps a large import from
@@ -189,4 +200,11 @@ function refusal({ text }: Limit, endsAtMs: number, nowMs: number) {
  */
 function keyOf({ limit, subject }: Use): string {
 	return `${limit.name}:${sha256Hex(subject)}`;
+}
+
+/** Returns the use of the limit for mails that an actor causes, on pages or with an API token. */
+export function mailUseOf(actor: PersonActor): Use {
+	return "tokenId" in actor
+		? { limit: LIMITS.mailsByToken, subject: String(actor.tokenId) }
+		: { limit: LIMITS.mailsBy, subject: String(actor.personId) };
 }

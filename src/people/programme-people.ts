@@ -18,7 +18,7 @@ import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import { type SignedInPerson, transactAs, transactInProgramme } from "./actor.ts";
+import { type PersonActor, type SignedInPerson, transactAs, transactInProgramme } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess, endRightsIn, previewEnding } from "./end-access.ts";
 import {
@@ -38,7 +38,7 @@ type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
  */
 export async function inviteToProgramme(
 	deps: InvitationsDeps,
-	actor: SignedInPerson,
+	actor: PersonActor,
 	programme: Programme,
 	input: { email: string; role: string },
 ): Promise<Result<SentLink>> {
@@ -259,7 +259,10 @@ export async function deactivateStaff(
 		await noteAudit(trx, note, nowMs);
 		return succeed({ person, ended });
 	});
-	if (done.ok) for (const programmeId of changedProgrammes) store.announceChange(programmeId);
+	if (!done.ok) return done;
+	for (const programmeId of changedProgrammes) store.announceChange(programmeId);
+	// The person's API tokens belong to no programme.
+	store.announceChange(null);
 	return done;
 }
 

@@ -5,7 +5,7 @@
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
-import { COMMAND_LINE, type SignedInPerson, transactAs } from "../people/actor.ts";
+import { COMMAND_LINE, type PersonActor, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import {
 	findOrCreateInvitee,
@@ -13,7 +13,7 @@ import {
 	type SentLink,
 	welcomePerson,
 } from "../people/invitations.ts";
-import { LIMITS, useLimits } from "../people/limits.ts";
+import { mailUseOf, useLimits } from "../people/limits.ts";
 import { parseEmail } from "../people/people.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -69,11 +69,11 @@ export type OwnerWay =
 	| { kind: "imported"; personId: number | null };
 
 /**
- * The way of a page, in which a signed-in person invites the owner. It includes the means to send the mail.
+ * The way of a page or the API, in which a person invites the owner. It includes the means to send the mail.
  */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
-	actor: SignedInPerson;
+	actor: PersonActor;
 }
 
 export async function openProgramme(
@@ -88,8 +88,7 @@ export async function openProgramme(
 	// Only the number of mails that the actor sends is limited here. The number of mails to the owner's address
 	// is not, because the owner of ten new programmes must get ten mails.
 	if (actor.kind !== "command line" && parsed.value.email !== null) {
-		const use = { limit: LIMITS.mailsBy, subject: String(actor.personId) };
-		const tooMany = await useLimits(deps.store.db, [use], nowMs);
+		const tooMany = await useLimits(deps.store.db, [mailUseOf(actor)], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
 	// Everything is one transaction, so that no programme is stored if its owner cannot be invited.

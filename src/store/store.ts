@@ -73,10 +73,10 @@ export interface Store {
 	 */
 	announceDue(owed: Owed): void;
 	/**
-	 * Makes the caches of this process reload programmes, keys and secrets. Call it after the commit that changed one of
-	 * them. The caches of other processes expire within a second.
+	 * Makes the caches of this process reload programmes, keys, secrets and API tokens. Call it after the commit that
+	 * changed one of them, with null for an API token. The caches of other processes expire within a second.
 	 */
-	announceChange(programmeId: number): void;
+	announceChange(programmeId: number | null): void;
 	/**
 	 * Makes the engines of all processes read the receiver's URL and secret again. Call it after the commit that changed
 	 * one of them. Engines know only receivers, so this is separate from `announceChange`.
@@ -85,7 +85,7 @@ export interface Store {
 	/** Makes the engines of other processes check their slots and their part of the queue. */
 	announceRecheck(): void;
 	/** Registers a listener that every `announceChange` of this process calls at once. */
-	onChange(listener: (programmeId: number) => void): void;
+	onChange(listener: (programmeId: number | null) => void): void;
 	/** Registers an engine. Returns a function that removes it. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;

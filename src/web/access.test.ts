@@ -1,11 +1,13 @@
-// Tests who may open each page and send each form. The test tries every route in ROUTES as every kind of
-// visitor, and expects the outcome that the route's `access` promises. A new route is therefore tested
-// automatically. If a route has a parameter for which this file has no value, the test fails.
+// Tests who may open each page, send each form and make each call with a token. The test tries every route in ROUTES as
+// every kind of visitor, and every call in TOKEN_ROUTES with every kind of token, and expects the outcome that the
+// route's `access` or `right` promises. A new route is therefore tested automatically. If a route has a parameter for which this file has no value, the test fails.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { TOKEN_ROUTES } from "../api/token-api/routes.ts";
+import type { TokenRight } from "../domain/api-token.ts";
 import { EVENT_NAMES } from "../domain/event-name.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { createIdentityProvider } from "../outside/identity-provider.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { savePartnerUrl } from "../programmes/postback-url.ts";
@@ -161,6 +163,73 @@ test("a visitor with the right is answered, with the strict headers and without 
 	}
 });
 
+type TokenState = "none" | "unknown" | "revoked" | "expired" | TokenRight;
+
+/** Code of the refusal of a call that needs a right, by the state or right of its token. Null if it is not refused. */
+const CALLS: Readonly<Record<TokenRight, Readonly<Record<TokenState, string | null>>>> = (() => {
+	const strangers = {
+		...{ none: "missing_token", unknown: "unknown_token" },
+		...{ revoked: "revoked_token", expired: "expired_token" },
+	} as const;
+	return {
+		read: { ...strangers, read: null, manage: null, partner: "wrong_token" },
+		manage: { ...strangers, read: "wrong_token", manage: null, partner: "wrong_token" },
+		partner: { ...strangers, read: "wrong_token", manage: "wrong_token", partner: null },
+	};
+})();
+
+test("a call that reads needs a token that reads, and a call that changes one that may change", () => {
+	for (const { method, path, right } of TOKEN_ROUTES) {
+		const ofNetwork = method === "GET" ? "read" : "manage";
+		assert.equal(right, path.startsWith("/v1/partner/") ? "partner" : ofNetwork, `${method} ${path}`);
+	}
+});
+
+test("a call without the right is refused with its code, and nothing changes", async (t) => {
+	const { shop, visit } = await openService(t);
+	const { site, ids } = shop;
+	const staff = await visit("staff");
+	const issue = async (path: string, fields: Readonly<Record<string, string>>) => {
+		const { text } = await staff.submit(path, fields);
+		return /rb[np]_[0-9a-f]{64}/.exec(text)?.[0] ?? assert.fail(text);
+	};
+	const network = (name: string, right = "read", days = "") =>
+		issue("/network/tokens", { name, right, days });
+	const tokens: Readonly<Record<TokenState, string | null>> = {
+		none: null,
+		unknown: `rbn_${"0".repeat(64)}`,
+		revoked: await network("Revoked"),
+		expired: await network("Expired", "read", "1"),
+		read: await network("Reads"),
+		manage: await network("Changes", "manage"),
+		partner: await issue(`/partner/${ids.partnerId}/api`, { name: "Partner's", days: "" }),
+	};
+	const { db } = site.store;
+	await db.updateTable("api_tokens").set({ revoked_at_ms: 1 }).where("name", "=", "Revoked").execute();
+	site.moveClock(DAY_MS);
+	const program = site.browser();
+	const stored = async () => {
+		const lines = (await site.storedText()).split("\n");
+		return lines.filter((line) => !/^(?:inbound_calls|api_tokens):/.test(line)).join("\n");
+	};
+	const before = await stored();
+	for (const [state, token] of Object.entries(tokens)) {
+		for (const { method, path, right } of TOKEN_ROUTES) {
+			const expected = CALLS[right][state as TokenState];
+			const target = path.replace(/\{\w+\}/g, "x");
+			const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+			// The answer to more refusals than one a second is delayed, and the clock of this test stands still.
+			site.moveClock(SECOND_MS);
+			const { text } = await program.send(target, { method, headers });
+			const { code = null } = JSON.parse(text);
+			// The call names nothing that exists, so a call with the right is refused for another reason, or lists.
+			if (expected === null) assert.doesNotMatch(String(code), /_token$/, `${state}: ${method} ${path}`);
+			else assert.equal(code, expected, `${state}: ${method} ${path}`);
+		}
+	}
+	assert.equal(await stored(), before);
+});
+
 interface Service {
 	shop: FilledShop;
 	/** Opens a new browser that is signed in as this kind of visitor. */
@@ -200,6 +269,7 @@ async function openService(t: TestContext): Promise<Service> {
 			partnerId: ofPartner.partner.public_id,
 			statementId,
 			statementJobId,
+			tokenId: "tok_x",
 			token: "used",
 			code: "internal",
 			part: "install",

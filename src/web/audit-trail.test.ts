@@ -330,6 +330,14 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const path = `/partner/${partner.public_id}/links`;
 	await send("/partner/:partnerId/links", await site.signIn({ email }), path, link);
 	const staff = await site.signIn(await site.addStaff());
+	for (const [route, tokens] of [
+		["/partner/:partnerId/api", `/partner/${partner.public_id}/api`],
+		["/network/tokens", "/network/tokens"],
+	] as const) {
+		const page = await send(route, staff, tokens, { name: "Portal", right: "read", days: "" });
+		const revoke = /action="([^"]*\/tok_\w+\/revoke)"/.exec(page)?.[1] ?? "";
+		await send(`${route}/:tokenId/revoke`, staff, revoke);
+	}
 	const archive = `/partner/${partner.public_id}/archive`;
 	await send("/partner/:partnerId/archive", staff, archive);
 	await send("/partner/:partnerId/archive/resume", staff, `${archive}/resume`);

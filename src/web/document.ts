@@ -60,6 +60,7 @@ export type Area =
 	| "payment-details"
 	| "partner-callbacks"
 	| "open-programmes"
+	| "partner-api"
 	| "all-conversions"
 	| "totals"
 	| "programmes"
@@ -135,6 +136,7 @@ const PARTNER_PAGES: SidebarPages = [
 	{ area: "partner-callbacks", path: paths.partnerCallbacksPath, label: "Callbacks" },
 	{ area: "open-programmes", path: paths.openProgrammesPath, label: "Find programmes" },
 	{ area: "people", path: paths.partnerPeoplePath, label: "People" },
+	{ area: "partner-api", path: paths.partnerApiPath, label: "API" },
 ];
 
 export function renderDocument(view: DocumentView): Html {

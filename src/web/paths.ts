@@ -15,6 +15,8 @@ export const ORDER_TO_MONEY_PATH = "/docs/order-to-money";
 export const API_REFERENCE_PATH = "/docs/api";
 export const LIBRARY_PATH = "/docs/library";
 export const PARTNER_DOCS_PATH = "/docs/partners";
+export const NETWORK_API_DOCS_PATH = "/docs/network-api";
+export const PARTNER_API_DOCS_PATH = "/docs/partner-api";
 /** First page of the operations guide for staff. The other parts of the guide have addresses below it. */
 export const OPERATIONS_PATH = "/docs/operations";
 export const DOCS_SEARCH_PATH = "/docs/search";
@@ -49,6 +51,8 @@ export const STAFF_PATH = "/people";
 export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
 export const REMOVE_LOGO_PATH = "/network/logo/remove";
+/** Page with the API tokens of the network. */
+export const NETWORK_TOKENS_PATH = "/network/tokens";
 export const TEST_MAIL_PATH = "/network/test-mail";
 /** Form with the network's settings for statements. */
 export const PAYOUT_SETTINGS_PATH = "/network/payouts";
@@ -110,6 +114,8 @@ export const entriesPath = (partnerId: string) => `/partner/${partnerId}/entries
 export const paymentDetailsPath = (partnerId: string) => `/partner/${partnerId}/payment-details`;
 /** Returns the address of the list of programmes for which a partner can apply. */
 export const openProgrammesPath = (partnerId: string) => `/partner/${partnerId}/programmes`;
+/** Returns the address of the page with a partner's API tokens. */
+export const partnerApiPath = (partnerId: string) => `/partner/${partnerId}/api`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
 /** Returns the address of a partner's callbacks, which has the same parts as the Integration page of a shop. */
 export const partnerCallbacksPath = (partnerId: string) => `/partner/${partnerId}/callbacks`;

@@ -62,6 +62,7 @@ import * as statement from "./statements/statement-page.ts";
 import * as audit from "./system/audit-page.ts";
 import * as resend from "./system/resend-page.ts";
 import * as system from "./system/system-page.ts";
+import * as tokens from "./tokens/tokens-page.ts";
 
 const WELCOME = paths.welcomePath(":token");
 const SESSIONS = `${paths.ACCOUNT_PATH}/sessions`;
@@ -82,6 +83,7 @@ const PEOPLE = paths.peoplePath(":programmeId");
 const PERSON = `${PEOPLE}/:personId`;
 const PARTNER_EARNINGS = paths.earningsPath(":partnerId");
 const PARTNER_PEOPLE = paths.partnerPeoplePath(":partnerId");
+const PARTNER_API = paths.partnerApiPath(":partnerId");
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 const STATEMENT = paths.statementPath(":partnerId", ":statementId");
@@ -263,7 +265,13 @@ export const ROUTES: readonly Route[] = [
 	form(`${PARTNER_PEOPLE}/invite`, "partner", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner", people.renewLink),
 	form(`${PARTNER_PEOPLE}/:personId/remove`, "partner", people.deactivatePerson),
-	// The network's name, look and mails, and the guided set-up.
+	page(PARTNER_API, "partner", tokens.showTokens),
+	form(PARTNER_API, "partner", tokens.issue),
+	form(`${PARTNER_API}/:tokenId/revoke`, "partner", tokens.revoke),
+	// The network's name, look and mails, its API tokens, and the guided set-up.
+	page(paths.NETWORK_TOKENS_PATH, "staff", tokens.showTokens),
+	form(paths.NETWORK_TOKENS_PATH, "staff", tokens.issue),
+	form(`${paths.NETWORK_TOKENS_PATH}/:tokenId/revoke`, "staff", tokens.revoke),
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
 	form(paths.PAYOUT_SETTINGS_PATH, "staff", network.savePayouts),

@@ -10,6 +10,7 @@ export const NETWORK_PAGES: readonly Case[] = [
 	look("network, a logo that is none", "/network", uploadWrongLogo, 422),
 	look("network, a new logo", "/network", uploadLogo),
 	look("network, a minimum payout that is refused", "/network", savePayoutsWrongly, 422),
+	look("API tokens", "/network/tokens"),
 	look("system", "/system"),
 	look("the operations guide", "/docs/operations"),
 	look("the operations guide, a part with code and tables", "/docs/operations/watching"),

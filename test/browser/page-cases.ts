@@ -48,6 +48,7 @@ export const NOBODYS: readonly Case[] = [
 	look("the receiver guide", "/docs"),
 	look("the API reference", "/docs/api"),
 	look("the guide about partners", "/docs/partners"),
+	look("the network's API", "/docs/network-api"),
 	look("the docs searched", "/docs/search?q=X-Service-Signature"),
 	look("the docs searched, nothing found", "/docs/search?q=unicorn"),
 	look("the problems", "/problems"),
@@ -175,6 +176,7 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 		look("callbacks, before the first URL", at("/callbacks")),
 		look("callbacks, a macro refused", at("/callbacks"), saveUnknownMacro, 422),
 		look("programmes to apply for", at("/programmes")),
+		look("API, a token just issued", at("/api"), issueToken),
 		look("a programme's page", `${main}/overview`, undefined, 404),
 	];
 }
@@ -184,6 +186,12 @@ async function saveUnknownMacro(page: Page): Promise<void> {
 	await page.getByLabel("Form").selectOption("get");
 	await press("Save")(page);
 	await page.getByText("is not a macro").waitFor();
+}
+
+async function issueToken(page: Page): Promise<void> {
+	await page.getByLabel("Name of the new token").fill("N".repeat(60));
+	await press("Issue token")(page);
+	await page.getByText("Copy it now.").waitFor();
 }
 
 async function makeLink(page: Page): Promise<void> {

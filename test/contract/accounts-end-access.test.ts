@@ -218,7 +218,7 @@ eachDatabase("access that ends", (database) => {
 			// The form does not list the key "Late", as if that key was issued after the page was shown. A key that
 			// the form does not list ends, too.
 			const fields = new URLSearchParams([...[mine, shop].map((key) => ["listed", key]), ["end", mine]]);
-			const announced: number[] = [];
+			const announced: (number | null)[] = [];
 			site.store.onChange((changed) => announced.push(changed));
 			equal((await setup.bossBrowser.submitForm(path, fields)).status, 303);
 			ok(announced.includes(id), "the change is announced, so that cached keys end at once");

@@ -776,7 +776,7 @@ eachDatabase("credits", (database) => {
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
 		ok((await declineApplication(site.deps, actor, open.id, second.public_id)).ok);
 		deepEqual(await listApplications(db, open.id), []);
-		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
+		const { rows } = await pagePartnerships(db, { programmeId: open.id }, { limit: 10 });
 		deepEqual(
 			rows.map(({ partner_name, terms }) => [partner_name, terms]),
 			[["Applied", TERMS.terms]],

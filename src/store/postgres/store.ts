@@ -61,7 +61,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver(poolWith({ lockWaitMs }))]),
 	);
 	const listeners = new DueListeners();
-	const changes = new Set<(programmeId: number) => void>();
+	const changes = new Set<(programmeId: number | null) => void>();
 	const channel = createDueChannel(directServers, listeners, deps, (name, payloads) =>
 		sql`select pg_notify(${name}, payload) from unnest(${payloads}::text[]) as payload`.execute(db),
 	);

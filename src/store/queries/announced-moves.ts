@@ -71,6 +71,31 @@ export async function listMovesAfter(
 		.execute();
 }
 
+/** A move of any programme, with its position. */
+export type NetworkMove = Cursor &
+	Pick<
+		MovesTable,
+		"programme_id" | "conversion_id" | "move" | "to_status" | "reason" | "decided_by" | "at_ms"
+	>;
+
+/** Returns the next `limit` moves of all programmes, for a listener that follows the whole network. */
+export function listNetworkMoves(
+	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
+	after: Cursor,
+	limit: number,
+): Promise<NetworkMove[]> {
+	return db
+		.selectFrom("moves")
+		.select(["id", "programme_id", "conversion_id", "move", "to_status", "reason", "decided_by", "at_ms"])
+		.select(transaction.as("at"))
+		.where(transaction, "<", endedBelow)
+		.where(isAfter(transaction, after))
+		.orderBy(transaction)
+		.orderBy("id")
+		.limit(limit)
+		.execute();
+}
+
 /** Returns the condition that a move comes after the position. */
 export function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boolean> {
 	return sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`;
@@ -95,7 +120,8 @@ export async function findNewestMove(
 	);
 }
 
-const BEFORE_ALL: Cursor = { at: 0, id: 0 };
+/** Position before the first move. */
+export const BEFORE_ALL: Cursor = { at: 0, id: 0 };
 
 /** Returns the position after the newest move. Moves that have an id but are not committed yet come after it. */
 export async function startOfFeed(store: MoveStore): Promise<Cursor> {

@@ -23,6 +23,8 @@ export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
 	/** The programme's public id and name. */
 	programme: string | null;
 	programmeName: string | null;
+	/** Name of the API token with which a program acted in the person's name, or null. */
+	tokenName: string | null;
 }
 
 /**
@@ -78,9 +80,11 @@ function readEntries(
 		.selectFrom("audit_entries")
 		.leftJoin("people", "people.id", "audit_entries.person_id")
 		.leftJoin("programmes", "programmes.id", "audit_entries.programme_id")
+		.leftJoin("api_tokens", "api_tokens.id", "audit_entries.token_id")
 		.selectAll("audit_entries")
 		.select(["people.email", "people.name"])
 		.select(["programmes.public_id as programme", "programmes.name as programmeName"])
+		.select("api_tokens.name as tokenName")
 		.where("audit_entries.id", "<", Math.min(beforeId, below))
 		.orderBy("audit_entries.id", "desc")
 		.limit(limit);

@@ -21,6 +21,17 @@ export interface AuditNote {
 	address?: string | null;
 }
 
+/** API tokens by the transactions that act with them. */
+const actingTokens = new WeakMap<Db, number>();
+
+/**
+ * Makes all entries that this transaction writes from now on name the API token. Use cases note only the person, and need
+ * not know whether the person acts on a page or through a token.
+ */
+export function auditWithToken(trx: Db, tokenId: number): void {
+	actingTokens.set(trx, tokenId);
+}
+
 export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promise<void> {
 	await noteAudits(trx, [note], nowMs);
 }
@@ -39,6 +50,7 @@ export async function noteAudits(trx: Db, notes: readonly AuditNote[], nowMs: nu
 					subject,
 					detail,
 					address,
+					token_id: actingTokens.get(trx) ?? null,
 				}),
 			),
 		)
@@ -92,6 +104,8 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 			];
 		case "colleagues":
 			return topicsOfColleagues(trx, note);
+		case "staff":
+			return topicsOfStaff(trx);
 		default:
 			return audience satisfies never;
 	}
@@ -121,7 +135,20 @@ async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
 	return topicOfPerson(await findSubject(trx, note));
 }
 
-/** Returns a topic for each person who signs in for the partner, except a person who has just joined it. */
+/** Returns a topic for each member of staff who can sign in. */
+async function topicsOfStaff(trx: Db): Promise<Topic[]> {
+	const staff = await trx
+		.selectFrom("people")
+		.innerJoin("passwords", "passwords.person_id", "people.id")
+		.select("people.id")
+		.where("kind", "=", "staff")
+		.where("deactivated_at_ms", "is", null)
+		.orderBy("people.id")
+		.execute();
+	return staff.flatMap(({ id }) => topicOfPerson(id));
+}
+
+/** Returns a topic for each person who signs in for the partner. A person who joined it is not mailed about that. */
 async function topicsOfColleagues(trx: Db, { subject, personId, action }: Noted): Promise<Topic[]> {
 	if (subject === null) return [];
 	const people = await trx
@@ -131,8 +158,8 @@ async function topicsOfColleagues(trx: Db, { subject, personId, action }: Noted)
 		.where("partners.public_id", "=", subject)
 		.orderBy("partner_people.person_id")
 		.execute();
-	const joinedId = action === "partner.person_joined" ? personId : null;
-	return people.filter(({ id }) => id !== joinedId).flatMap(({ id }) => topicOfPerson(id));
+	const isKnownTo = (id: number) => action === "partner.person_joined" && id === personId;
+	return people.filter(({ id }) => !isKnownTo(id)).flatMap(({ id }) => topicOfPerson(id));
 }
 
 function topicOfPerson(personId: number | null | undefined): Topic[] {

@@ -46,6 +46,15 @@ export async function findManyByPublicId(db: Db, publicIds: readonly string[]): 
 	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
 }
 
+export async function findConversionsById(
+	db: Db,
+	ids: readonly number[],
+): Promise<ReadonlyMap<number, Conversion>> {
+	if (ids.length === 0) return new Map();
+	const rows = await db.selectFrom("conversions").selectAll().where("id", "in", ids).execute();
+	return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Finds conversions by order, whatever their event type, for jobs and pages. Signed calls use HotWrites instead. */
 export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
 	const found: Conversion[] = [];

@@ -12,9 +12,17 @@ export interface CreditedConversion
 	extends Pick<StoredCredit, "word" | "sub_1" | "sub_2" | "sub_3">,
 		Pick<
 			Conversion,
-			"public_id" | "status" | "commission" | "currency" | "occurred_at_ms" | "decided_at_ms" | "reason"
+			| "public_id"
+			| "status"
+			| "event_type"
+			| "commission"
+			| "currency"
+			| "occurred_at_ms"
+			| "decided_at_ms"
+			| "reason"
 		> {
 	programme_name: string;
+	programme_public_id: string;
 	/** The basket value, or null if the programme does not show it to partners. */
 	basket_value: string | null;
 }
@@ -59,16 +67,18 @@ async function asSeen(
 		rows.map(({ id }) => id),
 	);
 	return rows.flatMap((row) => {
-		const { public_id, status, commission, currency, occurred_at_ms, decided_at_ms, reason } = row;
+		const { public_id, status, event_type, commission, currency, occurred_at_ms, decided_at_ms, reason } =
+			row;
 		const credit = credits.get(row.id);
 		const partnership = partnerships.find(({ id }) => id === credit?.partnership_id);
 		// The sale was credited to another partner after this list found it, so it is left out.
 		if (credit === undefined || partnership === undefined) return [];
 		const { word, sub_1, sub_2, sub_3 } = credit;
 		return {
-			...{ public_id, status, commission, currency, occurred_at_ms, decided_at_ms, reason },
+			...{ public_id, status, event_type, commission, currency, occurred_at_ms, decided_at_ms, reason },
 			...{ word, sub_1, sub_2, sub_3 },
 			programme_name: partnership.programme_name,
+			programme_public_id: partnership.programme_public_id,
 			basket_value: partnership.programme_shows_baskets === 1 ? row.basket_value : null,
 		};
 	});

@@ -321,13 +321,21 @@ export async function findPartnershipsBetween(
 		.execute();
 }
 
-/** Lists the partnerships of a programme, the newest first. */
+export interface PartnershipFilter {
+	programmeId?: number | undefined;
+	partnerId?: number | undefined;
+}
+
+/** Lists partnerships of a programme, of a partner or of the whole network, the newest first. */
 export function pagePartnerships(
 	db: Db,
-	programmeId: number,
+	{ programmeId, partnerId }: PartnershipFilter,
 	request: PageRequest,
 ): Promise<ListPage<NamedPartnership>> {
-	const partnerships = named(db).where("partnerships.programme_id", "=", programmeId);
+	let partnerships = named(db);
+	if (programmeId !== undefined)
+		partnerships = partnerships.where("partnerships.programme_id", "=", programmeId);
+	if (partnerId !== undefined) partnerships = partnerships.where("partnerships.partner_id", "=", partnerId);
 	return readNewestFirst(request, (beforeId, limit) =>
 		partnerships
 			.where("partnerships.id", "<", beforeId)
@@ -427,6 +435,13 @@ export async function insertPartnerLinks(
 		.onConflict((conflict) => conflict.column("code").doNothing())
 		.returningAll()
 		.execute();
+}
+
+/** Finds the codes of partner links by their ids. */
+export async function findLinkCodes(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+	const links = db.selectFrom("partner_links").select(["id", "code"]);
+	const found = await links.where("id", "in", [NO_ID, ...ids]).execute();
+	return new Map(found.map(({ id, code }) => [id, code]));
 }
 
 export async function findLinksByCode(db: Db, codes: readonly string[]): Promise<PartnerLink[]> {

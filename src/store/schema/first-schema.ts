@@ -15,6 +15,7 @@ import { peopleTables } from "./first-schema/people.ts";
 import { programmeTables } from "./first-schema/programmes.ts";
 import { receiverTables } from "./first-schema/receivers.ts";
 import { signInTables } from "./first-schema/sign-in.ts";
+import { tokenTables } from "./first-schema/tokens.ts";
 
 export function firstSchema(dialect: Dialect): readonly string[] {
 	return [
@@ -31,5 +32,6 @@ export function firstSchema(dialect: Dialect): readonly string[] {
 		...jobTables(dialect),
 		...partnerTables(dialect),
 		...moneyTables(dialect),
+		...tokenTables(dialect),
 	];
 }

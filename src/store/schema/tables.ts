@@ -14,6 +14,7 @@ import type * as partners from "../tables/partners.ts";
 import type * as people from "../tables/people.ts";
 import type * as programmes from "../tables/programmes.ts";
 import type * as receivers from "../tables/receivers.ts";
+import type * as tokens from "../tables/tokens.ts";
 
 export interface Schema {
 	network: network.NetworkTable;
@@ -78,6 +79,8 @@ export interface Schema {
 	payments: money.PaymentsTable;
 	statement_numbers: money.StatementNumbersTable;
 	payment_details: money.PaymentDetailsTable;
+	api_tokens: tokens.ApiTokensTable;
+	api_references: tokens.ApiReferencesTable;
 	schema_versions: SchemaVersionsTable;
 }
 

@@ -82,7 +82,7 @@ export function createSqliteStore(
 	const driver = new SqliteDriver(database, clock);
 	const db = createDb(driver);
 	const listeners = new DueListeners();
-	const changes = new Set<(programmeId: number) => void>();
+	const changes = new Set<(programmeId: number | null) => void>();
 	return {
 		kind: "sqlite",
 		db,

@@ -109,6 +109,8 @@ export interface AuditEntriesTable {
 	detail: string | null;
 	/** IP address of the request, for changes to somebody's account. */
 	address: string | null;
+	/** The API token with which a program acted in the person's name, or null if the person acted on a page. */
+	token_id: number | null;
 }
 
 /** One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about. */

@@ -153,11 +153,18 @@ test("every link leads to an existing heading, ids are unique, and the outline h
 	assert.ok(followed > 500, String(followed));
 });
 
-test("the API reference has every call of the OpenAPI document", async (t) => {
+test("the references of the three APIs have every call of the OpenAPI document", async (t) => {
 	const site = await openTestSite(t);
-	const { text } = await site.browser().open("/docs/api");
+	const open = async (path: string) => (await site.browser().open(path)).text;
+	const [signed, network, partner] = [
+		await open("/docs/api"),
+		await open("/docs/network-api"),
+		await open("/docs/partner-api"),
+	];
 	for (const [path, item] of Object.entries(createApiDocument(site.deps)().paths)) {
 		if (!path.startsWith("/v1/")) continue;
+		const ofTokens = path.startsWith("/v1/partner/") ? partner : network;
+		const text = /^\/v1\/(?:network|partner)\//.test(path) ? ofTokens : signed;
 		for (const method of Object.keys(item)) {
 			const call = `<code>${method.toUpperCase()} ${path}</code>`;
 			assert.ok(text.includes(call), call);

@@ -132,6 +132,13 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 				actions: stateOf(face.mailTestedAtMs !== null),
 				body: ui.padded(mailer === null ? MAIL_IS_OFF : testMail(c, face)),
 			}),
+			ui.section({
+				id: "api",
+				title: "API tokens",
+				hint: "With a token, the network's own systems read and administer over the API.",
+				actions: ui.linkButton({ label: "API tokens", href: paths.NETWORK_TOKENS_PATH }),
+				body: null,
+			}),
 		],
 	});
 }

@@ -44,7 +44,11 @@ export async function showProgrammePartners(
 	const { query } = readDays(c, deps);
 	const path = programmePartnersPath(publicId);
 	const list = { name: `partners ${publicId}`, path, query, cursorName: "before" };
-	const listed = await pagePartnerships(db, id, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const listed = await pagePartnerships(
+		db,
+		{ programmeId: id },
+		{ after: cursorOf(deps, list), limit: PAGE_ROWS },
+	);
 	const next = await nextStep(c, deps, programme);
 	const join = ui.copyable(`${deps.publicUrl}${joinPath(publicId)}`, "the address where partners apply");
 	const settings = { label: "Settings for partners", href: partnerSettingsPath(publicId) };

@@ -3,6 +3,7 @@
 // systems still need it and the person has no copy.
 
 import { showKey } from "../../domain/action.ts";
+import { showToken } from "../../domain/api-token.ts";
 import { type EndingPreview, previewEnding } from "../../people/end-access.ts";
 import type { IssuedApiKey } from "../../store/queries/keys.ts";
 import { findPersonByPublicId } from "../../store/queries/people.ts";
@@ -67,7 +68,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 	});
 }
 
-function listEndings({ sessions, links, secrets, keys }: EndingPreview): Html {
+function listEndings({ sessions, links, secrets, keys, tokens }: EndingPreview): Html {
 	const points: readonly Content[] = [
 		html`<li>${ui.countOf(sessions, "session")} ${sessions === 1 ? "ends" : "end"}: every browser is signed out.</li>`,
 		links === 0
@@ -75,6 +76,10 @@ function listEndings({ sessions, links, secrets, keys }: EndingPreview): Html {
 			: html`<li>${ui.countOf(links, "link")} ${links === 1 ? "stops" : "stop"} working.</li>`,
 		secrets.map(
 			({ hint }) => html`<li>The prepared signing secret <code>rbs_…${hint}</code> is discarded.</li>`,
+		),
+		tokens.map(
+			(token) =>
+				html`<li>The API token <span class="break">${token.name}</span> <code>${showToken(token)}</code> is revoked: calls with it are refused from then on.</li>`,
 		),
 		html`<li>Decisions and imports that are still running stop.</li>`,
 		keys.length === 0

@@ -206,7 +206,7 @@ for (const role of ["developer", "viewer"] as const) {
 		const theirs = await site.signIn(lowered);
 		await theirs.submit(`/programmes/${programme.public_id}/integration/keys/secret`, {});
 		assert.equal((await listSecretsPreparedBy(store.db, lowered.id, programme.id)).length, 1);
-		const announced: number[] = [];
+		const announced: (number | null)[] = [];
 		store.onChange((id) => announced.push(id));
 		await browser.submit(`${path}/${lowered.public_id}/role`, { role });
 		const isDeveloper = role === "developer";

@@ -127,6 +127,7 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 	["subject", ({ subject }) => subject ?? ""],
 	["detail", ({ detail }) => detail ?? ""],
 	["address", ({ address }) => address ?? ""],
+	["token", ({ tokenName }) => tokenName ?? ""],
 ];
 
 /** Id that no person and no programme has. It makes a search for an unknown name find nothing. */
@@ -162,8 +163,11 @@ function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages:
 	})}${pager(pages)}`;
 }
 
-function whoCell({ email, name, address }: ListedAuditEntry): Html {
-	const from = address === null ? null : html`<span class="secondary">from ${address}</span>`;
+function whoCell({ email, name, address, tokenName }: ListedAuditEntry): Html {
+	const from = [
+		address === null ? null : html`<span class="secondary">from ${address}</span>`,
+		tokenName === null ? null : html`<span class="secondary break">with the API token ${tokenName}</span>`,
+	];
 	if (email === null) return html`<span class="faint">command line or service</span>${from}`;
 	if (name === null || name === "") return html`${ui.emailText(email)}${from}`;
 	return html`${name}<span class="secondary">${ui.emailText(email)}</span>${from}`;

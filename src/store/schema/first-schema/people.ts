@@ -80,7 +80,8 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			action text not null,
 			subject text,
 			detail text,
-			address text
+			address text,
+			token_id bigint
 		)`,
 		// The next three indexes serve listAudit, each for one filter of the page.
 		"create index audit_entries_by_programme on audit_entries (programme_id, id)",

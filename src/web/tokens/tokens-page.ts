@@ -1,0 +1,179 @@
+// The API tokens of the network, for staff, and those of a partner, for its people. A new token is shown once, in the
+// response to the form that issued it.
+
+import { NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "../../domain/api-token.ts";
+import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
+import { issueToken, revokeToken } from "../../people/api-tokens.ts";
+import { type ListedToken, listApiTokens } from "../../store/queries/api-tokens.ts";
+import type { Partner } from "../../store/queries/partners.ts";
+import { declareForm } from "../form.ts";
+import { actorOf, answerPage, leadTo, tellRefusal, type WebContext, type WebDeps } from "../page.ts";
+import {
+	NETWORK_API_DOCS_PATH,
+	NETWORK_TOKENS_PATH,
+	PARTNER_API_DOCS_PATH,
+	partnerApiPath,
+} from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
+
+/** Maximum number of revoked and expired tokens in the list. */
+const MAX_ENDED_SHOWN = 5;
+
+const FORM = declareForm({
+	name: {
+		label: "Name of the new token",
+		hint: "The system that uses it.",
+		placeholder: "Portal",
+		maxLength: MAX_NAME_LENGTH,
+		autocomplete: "off",
+		isRequired: true,
+	},
+	right: {
+		label: "What the token may do",
+		options: NETWORK_TOKEN_RIGHTS.map((value) => ({
+			value,
+			label: value === "read" ? "Read everything" : "Read and change everything",
+		})),
+	},
+	days: {
+		label: "Expires",
+		options: [
+			{ value: "", label: "Never" },
+			{ value: "30", label: "After 30 days" },
+			{ value: "90", label: "After 90 days" },
+			{ value: "365", label: "After a year" },
+		],
+	},
+});
+
+/** Shows the tokens. `issued` is a token that was just issued. */
+export async function showTokens(c: WebContext, deps: WebDeps, issued?: string): Promise<Response> {
+	const partner = partnerHere(c);
+	const path = pathOf(partner);
+	const nowMs = deps.clock.nowMs();
+	const tokens = await listApiTokens(deps.store.db, partner?.id ?? null, {
+		nowMs,
+		maxEnded: MAX_ENDED_SHOWN,
+	});
+	const docs = partner === null ? NETWORK_API_DOCS_PATH : PARTNER_API_DOCS_PATH;
+	const reach =
+		partner === null
+			? "Programs of the network read and administer with a token."
+			: "A program reads sales, totals and statements with a token, and creates links.";
+	return answerPage(c, {
+		title: partner === null ? "API tokens" : "API",
+		active: partner === null ? "network" : "partner-api",
+		body: [
+			ui.pageHeader({
+				title: partner === null ? "API tokens" : "API",
+				hint: html`${reach} <a href="${docs}">Documentation of the API</a>`,
+			}),
+			issued === undefined ? null : issuedOnce(issued),
+			ui.section({
+				id: "new",
+				title: "New token",
+				hint: "It ends when the access of the person who issued it ends.",
+				body: ui.padded(
+					FORM.show(c, {
+						action: path,
+						shown: partner === null ? ["name", "right", "days"] : ["name", "days"],
+						rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+						send: "Issue token",
+					}),
+				),
+			}),
+			ui.section({ id: "tokens", title: "Tokens", body: tokenTable(tokens, path, nowMs) }),
+		],
+	});
+}
+
+export async function issue(c: WebContext, deps: WebDeps): Promise<Response> {
+	const issued = await issueToken(deps, actorOf(c), partnerHere(c), await FORM.read(c));
+	if (!issued.ok) return FORM.refuse(c, issued, () => showTokens(c, deps));
+	return showTokens(c, deps, issued.value.token);
+}
+
+export async function revoke(c: WebContext, deps: WebDeps): Promise<Response> {
+	const partner = partnerHere(c);
+	const revoked = await revokeToken(deps, actorOf(c), partner, c.req.param("tokenId") ?? "");
+	if (!revoked.ok) return tellRefusal(c, revoked, () => showTokens(c, deps));
+	const { name } = revoked.value;
+	return leadTo(c, pathOf(partner), `The token ${name} is revoked. Calls with it are refused from now on.`);
+}
+
+/** Returns the partner of the address, or null on the network's own page. */
+function partnerHere(c: WebContext): Partner | null {
+	return c.get("partner") ?? null;
+}
+
+function pathOf(partner: Partner | null): string {
+	return partner === null ? NETWORK_TOKENS_PATH : partnerApiPath(partner.public_id);
+}
+
+function issuedOnce(token: string): Html {
+	return ui.message(
+		"good",
+		html`<div class="stack-tight" data-shown-once><p><strong>Copy it now. This page will not show it again.</strong></p>${ui.copyable(token, "API token")}</div>`,
+	);
+}
+
+function tokenTable(tokens: readonly ListedToken[], path: string, nowMs: number): Html {
+	return ui.dataTable<ListedToken>({
+		caption: "API tokens, one per row",
+		rows: tokens,
+		empty: ui.emptyState({
+			title: "No API token yet",
+			text: "Issue one for each system, so that each can be revoked on its own.",
+		}),
+		stacks: true,
+		columns: [
+			{ title: "Name", namesRow: true, cell: ({ name }) => html`<span class="break">${name}</span>` },
+			{ title: "Token", cell: (token) => html`<code>${showToken(token)}</code>` },
+			{ title: "Right", cell: ({ token_right: right }) => TOKEN_RIGHT_WORDS[right] },
+			{
+				title: "Issued",
+				cell: ({ created_at_ms: atMs, issuerEmail }) =>
+					html`${ui.timeTag(atMs)}<span class="secondary">by ${ui.emailText(issuerEmail)}</span>`,
+			},
+			{
+				title: "Last used",
+				cell: ({ last_used_at_ms: atMs }) =>
+					atMs === null ? html`<span class="faint">never</span>` : ui.timeTag(atMs),
+			},
+			{ title: "State", cell: (token) => stateCell(token, nowMs) },
+			{
+				title: "Revoke",
+				isTitleHidden: true,
+				isNumber: true,
+				cell: (token) => (isEnded(token, nowMs) ? null : revokeButton(token, path)),
+			},
+		],
+	});
+}
+
+function revokeButton(token: ListedToken, path: string): Html {
+	return ui.buttonForm({
+		action: `${path}/${token.public_id}/revoke`,
+		className: "",
+		label: "Revoke",
+		tone: "danger",
+		isSmall: true,
+		confirm: `Revoke the token ${token.name} (${showToken(token)})? Calls with it are refused from this moment on.`,
+		ariaLabel: `Revoke the token that ends in ${token.hint}`,
+	});
+}
+
+function isEnded({ revoked_at_ms, expires_at_ms }: ListedToken, nowMs: number): boolean {
+	return revoked_at_ms !== null || (expires_at_ms !== null && expires_at_ms <= nowMs);
+}
+
+function stateCell(token: ListedToken, nowMs: number): Html {
+	const { revoked_at_ms: revokedAtMs, expires_at_ms: expiresAtMs } = token;
+	const word = (badge: Html, atMs: number) =>
+		html`${badge} <span class="small faint">${ui.timeTag(atMs)}</span>`;
+	if (revokedAtMs !== null) return word(ui.badge("plain", "Revoked"), revokedAtMs);
+	if (expiresAtMs === null) return ui.badge("good", "In use");
+	if (isEnded(token, nowMs)) return word(ui.badge("plain", "Expired"), expiresAtMs);
+	return word(ui.badge("good", "In use until"), expiresAtMs);
+}
