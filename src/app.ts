@@ -17,8 +17,13 @@ import { createPosts } from "./api/post-conversions.ts";
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
+import { honoPath } from "./api/token-api/route.ts";
+import { TOKEN_ROUTES } from "./api/token-api/routes.ts";
+import { createTokenCalls } from "./api/token-api/token-call.ts";
 import { createPartnerLinkCache } from "./clicks/partner-link-cache.ts";
-import { createAdmission } from "./concurrency/admission.ts";
+import { type Admission, createAdmission } from "./concurrency/admission.ts";
+import { createSubTotals } from "./conversions/sub-totals.ts";
+import { createNetworkTallies } from "./conversions/tally.ts";
 import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
 import { createCallers } from "./programmes/callers.ts";
@@ -101,6 +106,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return clicks.answer(c);
 	});
 	const rest = createBareApp(deps, signedCalls);
+	mountTokenCalls(rest, deps, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
 	const apiDocument = createApiDocument(deps);
@@ -116,6 +122,26 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
+}
+
+/** Adds the calls of the network's and the partners' APIs, which are rare in comparison with those of shops. */
+function mountTokenCalls(
+	app: Hono<AppEnv>,
+	deps: AllDeps,
+	signedCalls: SignedCalls,
+	admission: Admission,
+): void {
+	const counts = { networkTallies: createNetworkTallies(deps), subTotals: createSubTotals(deps) };
+	const tokenCalls = createTokenCalls({ ...deps, ...counts }, { admission, refuse: signedCalls.refuse });
+	for (const [path, routes] of Map.groupBy(TOKEN_ROUTES, honoPath)) {
+		app.all(path, (c: AppContext) => {
+			noteRoute(c, path);
+			const route = routes.find(({ method }) => method === c.req.method);
+			if (route !== undefined) return tokenCalls.serve(c, route);
+			const methods = routes.map(({ method }) => method);
+			return refuseMethod(c, deps, signedCalls, "api", methods);
+		});
+	}
 }
 
 /**

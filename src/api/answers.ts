@@ -52,7 +52,7 @@ export interface Answer {
 
 export type Outcome = RecordOutcome | DecisionOutcome;
 
-const AMOUNT = z
+export const AMOUNT = z
 	.string()
 	.regex(new RegExp(AMOUNT_PATTERN))
 	.meta({ examples: ["129.90"] });
@@ -93,7 +93,7 @@ export const SUBJECT_FIELDS = {
 
 const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
 
-const CONVERSION = z
+export const CONVERSION = z
 	.strictObject({
 		id: CONVERSION_ID,
 		orderId,
@@ -342,7 +342,7 @@ export const BATCH_BODY = z
 	.meta({ id: "Batch", description: "The result of each item." });
 type BatchBody = z.output<typeof BATCH_BODY>;
 
-function idOf(prefix: string) {
+export function idOf(prefix: string) {
 	return z.string().regex(new RegExp(`^${prefix}_[0-9A-Z]{26}$`));
 }
 

@@ -236,7 +236,7 @@ interface Entry<Count> {
  * Caches counts. `countAll` makes a count, and resolves to null if the service stops. Keys with the same content share a
  * count.
  */
-function cacheCounts<Key, Count extends { countedAtMs: number }>(
+export function cacheCounts<Key, Count extends { countedAtMs: number }>(
 	{ clock, log, stopSignal }: CountDeps,
 	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,
 ): CachedCounts<Key, Count> {

@@ -17,6 +17,7 @@ import { exampleConversion, explainSigning, type Instance, securitySchemes } fro
 import { componentSchemas } from "./json-schema.ts";
 import { describePaths } from "./operations.ts";
 import type { JsonSchema, OpenApiDocument } from "./specification.ts";
+import { describeTokenPaths, NETWORK_TAG, PARTNER_TAG, tokenAnswerSchemas } from "./token-operations.ts";
 import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
 
 const TAGS: OpenApiDocument["tags"] = [
@@ -32,6 +33,15 @@ const TAGS: OpenApiDocument["tags"] = [
 		description: "The service sends one callback to the shop's Postback URL for each status change.",
 	},
 	{ name: "Pixel", description: "The customer's browser reports a sale; the shop's server confirms it." },
+	{
+		name: NETWORK_TAG,
+		description: "Programs of the network read and administer with an API token. These calls are not signed.",
+	},
+	{
+		name: PARTNER_TAG,
+		description:
+			"Programs of a partner read its data and create links with an API token. They are not signed.",
+	},
 	{ name: "Operators", description: "For the operator of the service." },
 ];
 
@@ -48,7 +58,7 @@ export function describeApi(instance: Instance): OpenApiDocument {
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
 		tags: TAGS,
-		paths: describePaths(instance),
+		paths: { ...describePaths(instance), ...describeTokenPaths(instance) },
 		webhooks: webhooks(instance),
 		components: {
 			schemas: namedSchemas(),
@@ -67,6 +77,7 @@ function namedSchemas(): Record<string, JsonSchema> {
 		...CALLBACK_BODIES,
 		LISTENING,
 		SIGNED_EVENT,
+		...tokenAnswerSchemas(),
 	]);
 	// The example is added here, because it has the type of the schema, and the schema definition cannot refer
 	// to it.

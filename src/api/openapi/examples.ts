@@ -42,6 +42,11 @@ export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 			scheme: "bearer",
 			description: "The programme's API key, from its Integration page. It identifies the programme.",
 		},
+		apiToken: {
+			type: "http",
+			scheme: "bearer",
+			description: "An API token of the network or of a partner. It is shown once, when it is issued.",
+		},
 		timestamp: header(
 			names.timestamp,
 			`Unix time in seconds, digits only, at most ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from the receiver's clock.`,
@@ -61,7 +66,7 @@ export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 export function explainSigning(instance: Instance): string {
 	const names = headerNames(instance.brand);
 	const { canonical, signature } = signExample("POST", "/v1/approvals", EXAMPLE_APPROVAL);
-	return `Every request to \`/v1/\` carries the programme's API key and three headers that sign it. The callbacks are signed the same way, with the same secret.
+	return `Every request of a shop to \`/v1/\` carries the programme's API key and three headers that sign it. The callbacks are signed the same way, with the same secret.
 
 The canonical string is five parts, joined by single line feeds:
 

@@ -30,11 +30,12 @@ function derive(schema: z.ZodType, io: "input" | "output"): Derived {
 
 /**
  * Turns a union of a schema and null into one nullable schema. The reference then shows it as one row, and
- * code generators make it a nullable type.
+ * code generators make it a nullable type. A reference to a named schema stays a union, because its type is not here.
  */
 function mergeNullUnion(value: JsonSchema): JsonSchema {
 	const [schema, other, ...more] = value?.anyOf ?? [];
-	if (schema === undefined || other?.type !== "null" || more.length > 0) return value;
+	if (schema === undefined || schema.$ref !== undefined || other?.type !== "null" || more.length > 0)
+		return value;
 	const { anyOf: _, ...rest } = value;
 	return {
 		...schema,

@@ -336,11 +336,11 @@ function requestBody({ schema, sample }: NonNullable<SignedCall["body"]>) {
 	return { required: true as const, content };
 }
 
-function media(schema: JsonSchema, value: unknown): MediaType {
+export function media(schema: JsonSchema, value: unknown): MediaType {
 	return { schema, examples: { example: { value } } };
 }
 
-function queryParameters(schema: z.ZodObject): Parameter[] {
+export function queryParameters(schema: z.ZodObject): Parameter[] {
 	const { properties = {}, required = [] } = jsonSchema(schema, "input");
 	return Object.entries(properties).map(([name, { description = "", examples, ...property }]) => ({
 		name,
@@ -372,7 +372,10 @@ function ok<Schema extends z.ZodType>(description: string, schema: Schema, examp
 /**
  * Returns the error responses of an operation, one for each status, with the fault codes that it can answer.
  */
-function problemAnswers(instance: Instance, codes: readonly ApiFaultCode[]): Record<string, ApiResponse> {
+export function problemAnswers(
+	instance: Instance,
+	codes: readonly ApiFaultCode[],
+): Record<string, ApiResponse> {
 	const byStatus = [...Map.groupBy(codes, (code) => explainFault(code).status)];
 	return Object.fromEntries(
 		byStatus.map(([status, ofStatus]) => [String(status), problemAnswer(instance, status, ofStatus)]),
@@ -397,7 +400,7 @@ const HEADERS_BY_STATUS: Readonly<Record<number, NonNullable<ApiResponse["header
 	503: { "Retry-After": header("Seconds to wait before the request is sent again.", "^[0-9]+$") },
 };
 
-function header(description: string, pattern = "^.+$") {
+export function header(description: string, pattern = "^.+$") {
 	return { description, required: true, schema: { type: "string", pattern } };
 }
 

@@ -13,7 +13,7 @@ export interface OpenApiDocument {
 	};
 }
 
-export type HttpMethod = "get" | "post";
+export type HttpMethod = "get" | "post" | "patch" | "delete";
 export type PathItem = Readonly<Partial<Record<HttpMethod, Operation>>>;
 
 export interface Operation {

@@ -1,0 +1,152 @@
+// Handles a call with an API token from its first byte to its answer.
+//
+//   token found ─▶ right ─▶ rate ─▶ place ─▶ body read ─▶ fields checked ─▶ use case ─▶ answer
+//
+// A call runs the use case of its page, which checks the holder's permission again in its own transaction.
+
+import type { Admission } from "../../concurrency/admission.ts";
+import { createTokenBuckets, type Rate } from "../../concurrency/rate-limit.ts";
+import { TOKEN_RIGHT_WORDS, type TokenRight, tokenGrants } from "../../domain/api-token.ts";
+import { type Fault, fault, faultOf, type Result, succeed } from "../../domain/fault.ts";
+import { createTokenHolders, type KnownToken } from "../../people/token-holders.ts";
+import { idsOf, recordOf } from "../../request-notes.ts";
+import { isDatabaseUnavailable } from "../../store/unavailable.ts";
+import type { AppContext } from "../deps.ts";
+import { readInboundCall } from "../inbound-log.ts";
+import { problemAnswer, SAFE_HEADERS } from "../problem.ts";
+import { checkFields, parseJson, parseQuery, readBody } from "../read-request.ts";
+import type { SignedCalls } from "../signed-call.ts";
+import { tagOf, tagsMatch } from "./entity-tag.ts";
+import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
+import { CallRefused } from "./transaction.ts";
+
+/**
+ * Rate of calls with one token. A portal that sets up a whole network makes some thousand calls in a row, and a program
+ * that runs wild is slowed down.
+ */
+export const TOKEN_RATE: Rate = { burst: 1_000, perSecond: 100 };
+/** Value of Retry-After if the rate is exceeded. A second later the token has its rate again. */
+const RETRY_AFTER_SECONDS = 1;
+
+const NEEDED_WORDS: Readonly<Record<TokenRight, string>> = {
+	read: "of the network",
+	manage: "of the network that may change everything",
+	partner: "of a partner",
+};
+
+const TOO_MANY_WAIT = fault(
+	"unavailable",
+	"More requests wait than we can answer at the moment. Send this one again in a few seconds.",
+);
+
+const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", ...SAFE_HEADERS };
+
+export function createTokenCalls(
+	deps: TokenApiDeps,
+	{ admission, refuse }: { admission: Admission; refuse: SignedCalls["refuse"] },
+) {
+	const { clock, log, metrics } = deps;
+	const holders = createTokenHolders(deps);
+	const buckets = createTokenBuckets(TOKEN_RATE);
+
+	function answerFault(found: Fault): Response {
+		metrics.countInbound("api", found.code);
+		const isLimit = found.httpStatus === 429;
+		return problemAnswer(deps, found, isLimit ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {});
+	}
+
+	async function answer(c: AppContext, route: TokenRoute, known: KnownToken): Promise<Response> {
+		await holders.noteUse(known.token);
+		const call = await readCall(c, route, known, clock.nowMs());
+		if (!call.ok) return answerFault(call.fault);
+		const done = await route.handle(call.value, deps);
+		if (!done.ok) return answerFault(done.fault);
+		metrics.countInbound("api", "ANSWERED");
+		return writeAnswer(c, route, done.value);
+	}
+
+	return {
+		async serve(c: AppContext, route: TokenRoute): Promise<Response> {
+			try {
+				const known = await holders.find(c.req.header("authorization"));
+				if (!known.ok) return refuse(readInboundCall(c, deps, "api"), known.fault);
+				const { token } = known.value;
+				if (!tokenGrants(token.token_right, route.right)) {
+					const words = {
+						needed: NEEDED_WORDS[route.right],
+						granted: TOKEN_RIGHT_WORDS[token.token_right],
+					};
+					return answerFault(faultOf("wrong_token", words));
+				}
+				if (!buckets.take(token.id, clock.monotonicMs())) {
+					return answerFault(faultOf("too_many_calls", { perSecond: TOKEN_RATE.perSecond }));
+				}
+				const leave = await admission.admit("tokenCalls", `token:${token.id}`);
+				if (leave === undefined) return answerFault(TOO_MANY_WAIT);
+				return await answer(c, route, known.value).finally(leave);
+			} catch (error) {
+				if (error instanceof CallRefused) return answerFault(error.fault);
+				const about = { ...idsOf(recordOf(c)), method: c.req.method, route: route.path };
+				log.error({ err: error, ...about }, "a call with a token failed");
+				return answerFault(failureOf(error));
+			}
+		},
+	};
+}
+
+/** Returns the fault for a failure on our side, in words for a caller that does not sign. */
+function failureOf(error: unknown): Fault {
+	const repeat =
+		"Send the request again. If it creates something, send its reference again, so that nothing is created twice.";
+	return isDatabaseUnavailable(error)
+		? fault("unavailable", `The database cannot be used just now. ${repeat}`)
+		: fault("internal", `Something failed on our side, and we have a record of it. ${repeat}`);
+}
+
+async function readCall(
+	c: AppContext,
+	route: TokenRoute,
+	{ token, holder }: KnownToken,
+	nowMs: number,
+): Promise<Result<TokenCall<unknown, unknown>>> {
+	const query = readQuery(route, new URL(c.req.url).searchParams);
+	if (!query.ok) return query;
+	const body = await readFields(c, route);
+	if (!body.ok) return body;
+	const path = Object.fromEntries(pathNames(route).map((name) => [name, c.req.param(name) ?? ""]));
+	const ifMatch = c.req.header("if-match");
+	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs });
+}
+
+function readQuery({ query: schema }: TokenRoute, search: URLSearchParams): Result<unknown> {
+	const names = parseQuery(search);
+	if (!names.ok || schema === undefined) return names;
+	return checkFields(schema, names.value);
+}
+
+async function readFields(c: AppContext, { body: schema }: TokenRoute): Promise<Result<unknown>> {
+	if (schema === undefined) return succeed({});
+	const bytes = await readBody(c.req.raw);
+	if (!bytes.ok) return bytes;
+	const json = parseJson({
+		contentType: c.req.header("content-type"),
+		contentEncoding: c.req.header("content-encoding"),
+		body: bytes.value,
+	});
+	return json.ok ? checkFields(schema, json.value) : json;
+}
+
+function writeAnswer(
+	c: AppContext,
+	{ isResource = false, method }: TokenRoute,
+	{ body, isNew = false }: TokenAnswer<unknown>,
+): Response {
+	const text = JSON.stringify(body);
+	if (!isResource) return new Response(text, { status: isNew ? 201 : 200, headers: JSON_HEADERS });
+	const etag = tagOf(body);
+	const headers = { ...JSON_HEADERS, etag };
+	if (method === "GET" && tagsMatch(c.req.header("if-none-match"), etag, "weakly")) {
+		return new Response(null, { status: 304, headers: { etag, ...SAFE_HEADERS } });
+	}
+	return new Response(text, { status: isNew ? 201 : 200, headers });
+}

@@ -1,0 +1,126 @@
+// Adds two promises of the API to the transaction of a use case: a resource that has not changed since the caller read it
+// (If-Match), and a resource that is created once for each reference of the caller. The use case itself knows of neither.
+// Both checks run in its own transaction, so they hold also if two calls arrive at the same moment.
+
+import { type Fault, faultOf, type Result, refusalOf, succeed } from "../../domain/fault.ts";
+import { sha256Hex } from "../../domain/signature.ts";
+import { findReference, insertReference } from "../../store/queries/api-tokens.ts";
+import { lockAccess } from "../../store/queries/sign-in-links.ts";
+import type { Db } from "../../store/store.ts";
+import { tagOf, tagsMatch } from "./entity-tag.ts";
+import type { TokenApiDeps, TokenCall } from "./route.ts";
+
+/** Rolls back the transaction of a use case, and becomes the answer. */
+export class CallRefused extends Error {
+	readonly fault: Fault;
+
+	constructor(fault: Fault) {
+		super(fault.code);
+		this.fault = fault;
+	}
+}
+
+/**
+ * Returns dependencies whose transaction is refused if the resource is not the one that If-Match names. `show` reads the
+ * resource as it is answered. The transaction takes the access lock first, which every change of a resource takes, so
+ * nobody can change the resource between the check and the change.
+ */
+export function requireMatch(
+	deps: TokenApiDeps,
+	{ ifMatch }: Pick<TokenCall<unknown, unknown>, "ifMatch">,
+	show: (db: Db) => Promise<unknown>,
+): TokenApiDeps {
+	if (ifMatch === undefined) return deps;
+	return withTransact(deps, async (trx, work) => {
+		await lockAccess(trx);
+		if (!tagsMatch(ifMatch, tagOf(await show(trx)), "strongly")) {
+			throw new CallRefused(faultOf("precondition_failed", {}));
+		}
+		return work();
+	});
+}
+
+export interface CreatedResource<Made> {
+	/** Id of the resource. */
+	id: string;
+	/** The result of the use case, or null if an earlier call with the same reference created the resource. */
+	made: Made | null;
+}
+
+/**
+ * Runs a use case that creates a resource, at most once for each reference. With a reference that was used before, it
+ * creates nothing and returns the resource of the first call if the values are the same. Other values are refused.
+ */
+export async function createOnce<Made>(
+	deps: TokenApiDeps,
+	call: TokenCall<unknown, { reference?: string | undefined }>,
+	kind: string,
+	{
+		make,
+		idOf,
+	}: {
+		/** Runs the use case, which must use the given dependencies and one transaction. */
+		make(deps: TokenApiDeps): Promise<Result<Made>>;
+		idOf(made: Made): string;
+	},
+): Promise<Result<CreatedResource<Made>>> {
+	const { reference, ...values } = call.body;
+	if (reference === undefined) {
+		const made = await make(deps);
+		return made.ok ? succeed({ id: idOf(made.value), made: made.value }) : made;
+	}
+	const row = {
+		owner_id: call.token.partner_id ?? 0,
+		kind,
+		reference,
+		request_hash: sha256Hex(JSON.stringify([call.path, values])),
+	};
+	const earlier = await findEarlier(deps, row);
+	if (earlier !== null) return earlier;
+	const once = withTransact(deps, async (trx, work) => {
+		const result = await work();
+		// The cast is safe, because the use case runs one transaction, and that returns its result.
+		const made = result as Result<Made>;
+		if (!made.ok) return result;
+		const stored = { ...row, resource: idOf(made.value), created_at_ms: call.nowMs };
+		if (!(await insertReference(trx, stored))) throw new ReferenceTaken();
+		return result;
+	});
+	try {
+		const made = await make(once);
+		return made.ok ? succeed({ id: idOf(made.value), made: made.value }) : made;
+	} catch (error) {
+		if (!(error instanceof ReferenceTaken)) throw error;
+		const first = await findEarlier(deps, row);
+		if (first === null) throw error;
+		return first;
+	}
+}
+
+/** Rolls back a creation whose reference another call has used at the same moment. */
+class ReferenceTaken extends Error {}
+
+async function findEarlier(
+	{ store }: Pick<TokenApiDeps, "store">,
+	row: { owner_id: number; kind: string; reference: string; request_hash: string },
+): Promise<Result<CreatedResource<never>> | null> {
+	const earlier = await findReference(store.db, row);
+	if (earlier === undefined) return null;
+	if (earlier.request_hash === row.request_hash) return succeed({ id: earlier.resource, made: null });
+	return refusalOf("reference_used", { reference: row.reference });
+}
+
+/** Returns dependencies whose transactions run `around` around their work. */
+function withTransact(
+	deps: TokenApiDeps,
+	around: <Value>(trx: Db, work: () => Promise<Value>) => Promise<Value>,
+): TokenApiDeps {
+	const { store } = deps;
+	return {
+		...deps,
+		store: {
+			...store,
+			transact: (work, options) => store.transact((trx) => around(trx, () => work(trx)), options),
+		},
+	};
+}

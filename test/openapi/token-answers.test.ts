@@ -1,0 +1,316 @@
+// Compares the real answers to every call with a token, and every refusal, with /openapi.json.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { TOKEN_ROUTES } from "../../src/api/token-api/routes.ts";
+import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
+import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { setUpNetwork, tellStory } from "./network-story.ts";
+import {
+	type CallInput,
+	createCall,
+	issueOnPage,
+	openTokenSite,
+	openTokenSiteOver,
+	type TokenSite,
+	textOf,
+} from "./token-site.ts";
+
+test("a network is set up and read over the API, and every call is answered as described", async (t) => {
+	const opened = await openTokenSite(t);
+	await tellStory(opened);
+	const expected = TOKEN_ROUTES.flatMap(({ operationId, creates, isResource, method, faults }) => [
+		`${operationId} 200`,
+		...(creates === true ? [`${operationId} 201`] : []),
+		...(isResource === true && method === "GET" ? [`${operationId} 304`] : []),
+		...(faults.includes("precondition") ? [`${operationId} 412 precondition_failed`] : []),
+	]);
+	deepEqual(
+		expected.filter((answer) => !opened.seen.has(answer)),
+		[],
+	);
+});
+
+interface Refusal extends CallInput {
+	method?: string;
+	target: string;
+}
+
+/** Calls that are refused, by their code. `{name}` is filled in with an id of the network. */
+const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
+	missing_token: [{ target: "/v1/network/programmes", token: null }],
+	unknown_token: [
+		{ target: "/v1/network/programmes", token: "rbk_shop" },
+		{ target: "/v1/network/programmes", token: `rbn_${"0".repeat(64)}` },
+	],
+	malformed_json: [{ method: "POST", target: "/v1/network/programmes", body: "{" }],
+	unsupported_media_type: [
+		{ method: "POST", target: "/v1/network/programmes", body: {}, headers: { "content-type": "text/plain" } },
+	],
+	body_too_large: [{ method: "POST", target: "/v1/network/programmes", body: "x".repeat(70_000) }],
+	unknown_field: [
+		{ target: "/v1/network/programmes?page=2" },
+		{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { currency: "USD" } },
+	],
+	invalid_field: [
+		{ target: "/v1/network/programmes?limit=201" },
+		{ target: "/v1/network/programmes?limit=0" },
+		{ target: "/v1/network/changes?limit=1000" },
+		{ target: "/v1/network/conversions?status=LOST" },
+		{ target: "/v1/network/conversions?decidedFrom=2026-01-01" },
+		{ target: "/v1/network/conversions?occurredFrom=2026-01-01" },
+		{ target: "/v1/network/conversions?recordedFrom=yesterday" },
+		{ target: "/v1/network/statements?month=2026-13" },
+		{ target: "/v1/network/totals?days=8" },
+		{
+			method: "POST",
+			target: "/v1/network/partners",
+			body: { name: "A", email: "a@b.example", reference: "" },
+		},
+		{ method: "PATCH", target: "/v1/network/programmes/{programId}/partners", body: { clickDays: 400 } },
+		{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { commission: { percent: 8 } } },
+	],
+	malformed_cursor: [
+		{ target: "/v1/network/programmes?cursor=mine" },
+		{ target: "/v1/network/programmes?cursor={changes}" },
+		{ target: "/v1/network/changes?after=mine" },
+	],
+	unknown_currency: [
+		{
+			method: "POST",
+			target: "/v1/network/programmes",
+			body: { name: "A", currency: "XXX", commission: {}, networkFee: {} },
+		},
+	],
+	unknown_programme: [
+		{ target: "/v1/network/programmes/prg_x" },
+		{ target: "/v1/network/conversions?programId=prg_x" },
+		{ method: "POST", target: "/v1/network/programmes/prg_x/keys", body: {} },
+	],
+	unknown_partner: [
+		{ target: "/v1/network/partners/ptn_x" },
+		{ target: "/v1/network/partnerships/pts_x" },
+		{ method: "POST", target: "/v1/network/partnerships/pts_x/links", body: { target: "https://a.example" } },
+	],
+	unknown_key: [{ method: "DELETE", target: "/v1/network/programmes/{programId}/keys/key_x" }],
+	unknown_statement: [{ target: "/v1/network/statements/stm_x" }],
+	unknown_conversion: [{ target: "/v1/network/conversions/cnv_x" }],
+	reference_used: [
+		{
+			method: "POST",
+			target: "/v1/network/partners",
+			body: { reference: "partner-1", name: "Other", email: "partner-1@blog.example" },
+		},
+		{ method: "POST", target: "/v1/network/programmes/{programId}/keys", body: { reference: "key-1" } },
+	],
+	precondition_failed: [
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}",
+			body: { name: "Other" },
+			headers: { "if-match": '"old"' },
+		},
+	],
+	invalid_name: [{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { name: " " } }],
+	invalid_rate: [
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}",
+			body: { commission: { percent: "101" } },
+		},
+	],
+	invalid_days: [{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { parkedDays: 0 } }],
+	invalid_email: [{ method: "POST", target: "/v1/network/partners", body: { name: "A", email: "nobody" } }],
+	unknown_role: [],
+	not_allowed: [
+		{ method: "POST", target: "/v1/network/programmes/{programId}/keys", body: { right: "decide" } },
+	],
+	email_taken: [{ method: "POST", target: "/v1/network/partners", body: { name: "A", email: "{staff}" } }],
+	already_partner: [
+		{
+			method: "POST",
+			target: "/v1/network/partnerships",
+			body: { programId: "{programId}", partnerId: "{partnerId}" },
+		},
+	],
+	code_taken: [
+		{
+			method: "POST",
+			target: "/v1/network/partnerships/{partnershipId}/links",
+			body: { target: "https://shop-0.example/", code: "{code}" },
+		},
+	],
+	foreign_target: [
+		{
+			method: "POST",
+			target: "/v1/network/partnerships/{partnershipId}/links",
+			body: { target: "https://evil.example/" },
+		},
+	],
+	wrong_status: [
+		{
+			method: "POST",
+			target: "/v1/network/partnerships",
+			body: { programId: "{archivedId}", partnerId: "{partnerId}" },
+		},
+	],
+};
+
+/** Codes that other tests of the API cause, because they need a history. */
+const ELSEWHERE: readonly string[] = [
+	...["revoked_token", "expired_token", "wrong_token", "too_many_calls"],
+	// The schema of the request already refuses an unknown role.
+	"unknown_role",
+	// The use cases are tested with these limits on their pages.
+	...["too_many_keys", "too_many_links", "too_many_attempts", "partnership_ended"],
+];
+
+test("a refused call has a stable code that the document names, and changes nothing", async (t) => {
+	const opened = await openTokenSite(t);
+	const { site, call, staff } = opened;
+	const { programIds, partnerIds } = await setUpNetwork(call, 1, 1);
+	const [programId = "", partnerId = ""] = [programIds[0], partnerIds[0]];
+	const partnerships = (await call("GET", "/v1/network/partnerships")).json;
+	const partnershipId = textOf(partnerships, "items", 0, "id");
+	const links = await call("GET", `/v1/network/partnerships/${partnershipId}/links`);
+	const archived = await call("POST", "/v1/network/programmes", {
+		body: { name: "Archived", currency: "EUR", commission: {}, networkFee: {} },
+	});
+	const archivedId = textOf(archived.json, "programme", "id");
+	equal((await call("POST", `/v1/network/programmes/${archivedId}/archive`)).status, 200);
+	const values: Readonly<Record<string, string>> = {
+		...{ programId, partnerId, partnershipId, archivedId, staff: staff.email },
+		code: textOf(links.json, "items", 0, "code"),
+		changes: textOf((await call("GET", "/v1/network/changes")).json, "next"),
+	};
+	const fill = (text: string) => text.replace(/\{(\w+)\}/g, (gap, name: string) => values[name] ?? gap);
+	const before = await storedBy(opened);
+	for (const [code, refusals] of Object.entries(REFUSALS)) {
+		for (const { method = "GET", target, body, ...input } of refusals) {
+			const filled =
+				body === undefined ? {} : { body: fill(typeof body === "string" ? body : JSON.stringify(body)) };
+			const { json } = await call(method, fill(target), { ...input, ...filled });
+			equal(json["code"], code, `${method} ${target} ${JSON.stringify(json)}`);
+			ok(String(json["detail"]).length > 20, target);
+		}
+	}
+	deepEqual(await storedBy(opened), before);
+	const covered = [...Object.keys(REFUSALS), ...ELSEWHERE];
+	deepEqual(
+		API_FAULT_CODES.filter(isTokenFault).filter((code) => !covered.includes(code)),
+		[],
+	);
+	ok(codesOf("token").every((code) => covered.includes(code)));
+	// A refusal is not an error of the service.
+	deepEqual(
+		site.log.lines.filter(({ level }) => level === "error"),
+		[],
+	);
+});
+
+/** Returns all stored rows, except those of logs, limits and the last use of tokens. */
+async function storedBy({ site }: TokenSite): Promise<string[]> {
+	const lines = (await site.storedText()).split("\n");
+	return lines.filter((line) => !/^(?:inbound_calls|limit_counts|api_tokens):/.test(line));
+}
+
+test("a token above its rate is refused with Retry-After, and other tokens are not", async (t) => {
+	const { call, site, tokens } = await openTokenSite(t);
+	const statuses = new Set<number>();
+	for (let made = 0; made < TOKEN_RATE.burst; made++) {
+		statuses.add((await call("GET", "/v1/network/programmes?limit=1")).status);
+	}
+	deepEqual(statuses, new Set([200]));
+	const refused = await call("GET", "/v1/network/programmes");
+	deepEqual([refused.json["code"], refused.headers.get("retry-after")], ["too_many_calls", "1"]);
+	equal((await createCall(site, tokens.read)("GET", "/v1/network/programmes")).status, 200);
+});
+
+test("a cursor of one partner does not work for another, and its statements do not exist for others", async (t) => {
+	const opened = await openTokenSite(t);
+	await tellStory(opened);
+	const { site, browser, call } = opened;
+	const { items } = (await call("GET", "/v1/network/statements")).json;
+	const statementId = textOf(items, 0, "id");
+	const sellerId = textOf(items, 0, "partnerId");
+	const seller = await issueOnPage(browser, `/partner/${sellerId}/api`, { name: "Seller" });
+	const listed = await call("GET", "/v1/network/partners");
+	const others = listed.json["items"];
+	ok(Array.isArray(others));
+	const otherId = textOf(
+		others.find(({ id }) => id !== sellerId),
+		"id",
+	);
+	const other = createCall(site, await issueOnPage(browser, `/partner/${otherId}/api`, { name: "Other" }));
+	const own = createCall(site, seller);
+	equal((await own("GET", `/v1/partner/statements/${statementId}`)).status, 200);
+	const foreign = await other("GET", `/v1/partner/statements/${statementId}`);
+	const missing = await other("GET", `/v1/partner/statements/${statementId.replace(/.$/, "X")}`);
+	deepEqual([foreign.status, foreign.json["code"]], [404, "unknown_statement"]);
+	equal(missing.json["code"], "unknown_statement");
+	const link = { target: "https://shop-0.example/" };
+	const { programId } = Object(((await own("GET", "/v1/partner/programmes")).json["items"] as object[])[0]);
+	for (const code of ["one", "two"]) {
+		equal((await own("POST", "/v1/partner/links", { body: { ...link, programId, code } })).status, 201);
+	}
+	const cursor = textOf((await own("GET", "/v1/partner/links?limit=1")).json, "next");
+	equal((await own("GET", `/v1/partner/links?limit=1&cursor=${cursor}`)).status, 200);
+	equal((await other("GET", `/v1/partner/links?limit=1&cursor=${cursor}`)).json["code"], "malformed_cursor");
+	const taken = await other("POST", "/v1/partner/links", { body: { ...link, programId } });
+	equal(taken.json["code"], "unknown_programme");
+});
+
+eachDatabase("calls with a token at the same moment", (database) => {
+	test("calls with one reference create one programme, and all get the same answer", async () => {
+		const one = await openTokenSiteOver(database.store);
+		const { call } = one;
+		const rival = createCall((await openTokenSiteOver(database.rival)).site, one.tokens.manage);
+		const terms = { currency: "EUR", commission: { percent: "8" }, networkFee: {} };
+		const body = { reference: "at-once", name: "At once", ownerEmail: "at-once@shop.example", ...terms };
+		const answers = await Promise.all(
+			[call, rival, call, rival].map((send) => send("POST", "/v1/network/programmes", { body })),
+		);
+		const ids = new Set(answers.map(({ json }) => textOf(json, "programme", "id")));
+		equal(ids.size, 1);
+		deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 201]);
+		const { items } = (await call("GET", "/v1/network/programmes?search=At%20once")).json;
+		equal((items as unknown[]).length, 1);
+	});
+
+	test("of two changes that follow the same version, one is refused", async () => {
+		const one = await openTokenSiteOver(database.store);
+		const rival = createCall((await openTokenSiteOver(database.rival)).site, one.tokens.manage);
+		const body = { name: "Partner", email: `${database.kind.toLowerCase()}@blog.example` };
+		const created = await one.call("POST", "/v1/network/partners", { body });
+		const path = `/v1/network/partners/${textOf(created.json, "partner", "id")}`;
+		const etag = (await one.call("GET", path)).headers.get("etag") ?? "";
+		const headers = { "if-match": etag };
+		const answers = await Promise.all([
+			one.call("PATCH", path, { body: { name: "First" }, headers }),
+			rival("PATCH", path, { body: { site: "https://second.example/" }, headers }),
+		]);
+		deepEqual(answers.map(({ status }) => status).sort(), [200, 412]);
+	});
+});
+
+test("a token ends with the access of its issuer, with its time, and when it is revoked", async (t) => {
+	const { site, browser, call, seen } = await openTokenSite(t);
+	const code = async (token: string) =>
+		(await createCall(site, token, seen)("GET", "/v1/network/programmes")).json["code"];
+	const short = await issueOnPage(browser, "/network/tokens", { name: "Short", right: "read", days: "30" });
+	equal(await code(short), undefined);
+	site.moveClock(30 * DAY_MS);
+	equal(await code(short), "expired_token");
+	const colleague = await site.addStaff();
+	const theirs = await site.signIn(colleague);
+	const token = await issueOnPage(theirs, "/network/tokens", { name: "Leaver", right: "manage" });
+	equal(await code(token), undefined);
+	const boss = await site.signIn(await site.addStaff());
+	const page = await boss.open(`/people/${colleague.public_id}/deactivate`);
+	ok(page.text.includes("Leaver"), page.text);
+	equal((await boss.submit(`/people/${colleague.public_id}/deactivate`, {})).status, 303);
+	equal(await code(token), "revoked_token");
+	equal((await call("GET", "/v1/network/programmes")).status, 200);
+});
