@@ -1,5 +1,6 @@
 // All workloads in the order in which they run.
 
+import { a1Apis } from "./a1-apis.ts";
 import { c1Clicks } from "./c1-clicks.ts";
 import { l1Lists } from "./l1-lists.ts";
 import { m1Money } from "./m1-money.ts";
@@ -37,4 +38,5 @@ export const WORKLOADS: readonly Workload[] = [
 	l1Lists,
 	c1Clicks,
 	m1Money,
+	a1Apis,
 ];

@@ -2,9 +2,16 @@
 // come from the code. The rest of the files is written by hand.
 
 import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "../src/api/openapi/examples.ts";
+import { TOKEN_ROUTES } from "../src/api/token-api/routes.ts";
 import { type AttemptOutcome, explainAttempt } from "../src/callbacks/attempt-cause.ts";
 import { concludeAttempt } from "../src/domain/delivery.ts";
-import { API_FAULT_CODES, explainFault } from "../src/domain/fault.ts";
+import {
+	API_FAULT_CODES,
+	type ApiFaultCode,
+	explainFault,
+	isTokenFault,
+	SIGNED_FAULT_CODES,
+} from "../src/domain/fault.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../src/domain/retry.ts";
 import { headerNames, userAgent } from "../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../src/domain/time.ts";
@@ -14,7 +21,10 @@ import { secretsTable, settingsTable } from "./settings-table.ts";
 
 const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["answers", answersTable],
-	["faults", faultsTable],
+	["faults", () => faultsTable(SIGNED_FAULT_CODES)],
+	["token-faults", () => faultsTable(API_FAULT_CODES.filter(isTokenFault))],
+	["network-calls", () => callsTable((path) => path.startsWith("/v1/network/"))],
+	["partner-calls", () => callsTable((path) => path.startsWith("/v1/partner/"))],
 	["retry-calendar", retryCalendar],
 	["sample-request", sampleRequest],
 	["settings", settingsTable],
@@ -23,7 +33,13 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 ]);
 
 /** The files with generated parts. */
-export const GENERATED_IN = ["docs/receiver-guide.md", "docs/api.md", "docs/operations/settings.md"] as const;
+export const GENERATED_IN = [
+	"docs/receiver-guide.md",
+	"docs/api.md",
+	"docs/network-api.md",
+	"docs/partner-api.md",
+	"docs/operations/settings.md",
+] as const;
 
 const REGION = /<!-- generated: ([a-z-]+) -->\n.*?<!-- \/generated -->/gs;
 
@@ -69,8 +85,22 @@ function sampleRequest(): string {
 	return fence("http", [`POST ${SAMPLE_TARGET} HTTP/1.1`, ...lines, "", body].join("\n"));
 }
 
-function faultsTable(): string {
-	const byStatus = Map.groupBy(API_FAULT_CODES, (code) => explainFault(code).status);
+/** Writes the calls with a token, each with the right that it needs. */
+function callsTable(isListed: (path: string) => boolean): string {
+	const listed = TOKEN_ROUTES.filter(({ path }) => isListed(path));
+	const hasRights = listed.some(({ right }) => right === "manage");
+	return table(
+		["call", "what it does", ...(hasRights ? ["right"] : [])],
+		listed.map(({ method, path, summary, right }) => [
+			`\`${method} ${path}\``,
+			summary,
+			...(hasRights ? [right] : []),
+		]),
+	);
+}
+
+function faultsTable(listed: readonly ApiFaultCode[]): string {
+	const byStatus = Map.groupBy(listed, (code) => explainFault(code).status);
 	const rows = [...byStatus].sort(([one], [other]) => one - other);
 	return table(
 		["status", "code", "meaning"],

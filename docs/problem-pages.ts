@@ -6,6 +6,7 @@ import {
 	type ExplainedCode,
 	exampleFault,
 	explainFault,
+	isTokenFault,
 	problemBody,
 	titleOfFault,
 } from "../src/domain/fault.ts";
@@ -25,12 +26,15 @@ export interface Advice {
 const USUAL_RETRY =
 	"Do not repeat it unchanged: the answer stays the same. Correct it, then sign it again (new timestamp, new nonce, new signature) and send it. Nothing of the refused request was stored.";
 
+const USUAL_TOKEN_RETRY =
+	"Do not repeat it unchanged: the answer stays the same. Correct it and send it again. Nothing of the refused call was stored.";
+
 const ADVICE: ReadonlyMap<string, Advice> = new Map(
 	readSource("docs/problems.md")
 		.split("\n## ")
 		.slice(1)
 		.map((section) => {
-			const [code = "", causes = "", cure = "", retry = USUAL_RETRY] = section.trim().split("\n\n");
+			const [code = "", causes = "", cure = "", retry = ""] = section.trim().split("\n\n");
 			return [code, { causes, cure, retry }];
 		}),
 );
@@ -38,7 +42,8 @@ const ADVICE: ReadonlyMap<string, Advice> = new Map(
 export function adviceOn(code: ExplainedCode): Advice {
 	const advice = ADVICE.get(code);
 	if (advice === undefined) throw new Error(`docs/problems.md has no section ${code}`);
-	return advice;
+	const usualRetry = isTokenFault(code) ? USUAL_TOKEN_RETRY : USUAL_RETRY;
+	return { ...advice, retry: advice.retry === "" ? usualRetry : advice.retry };
 }
 
 /** Writes the page of one code. */
@@ -64,7 +69,7 @@ ${cure}
 
 ${retry}
 
-The refused call is also in your inbound log, under Integration → *Inbound log*, with this code and the same sentence. [All problems](${PROBLEMS_PATH})`;
+${isTokenFault(code) ? "" : "The refused call is also in your inbound log, under Integration → *Inbound log*, with this code and the same sentence. "}[All problems](${PROBLEMS_PATH})`;
 }
 
 function writeExample(code: ExplainedCode): string {
