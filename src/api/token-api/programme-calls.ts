@@ -1,6 +1,7 @@
 // Calls of the network's API about programmes, their API keys and their people.
 
 import * as z from "zod";
+import { BASKET_RULES } from "../../domain/basket-rule.ts";
 import { sayHost } from "../../domain/click.ts";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { type Result, succeed } from "../../domain/fault.ts";
@@ -89,6 +90,8 @@ const PROGRAMME = z
 		approvalDaysMax: DAYS.describe("Longest approval window that owners may choose."),
 		parksPixels: z.boolean().describe("True if a pixel's report waits for the shop's server."),
 		parkedDays: DAYS.describe("Number of days for which a parked conversion waits."),
+		basketRule: z.enum(BASKET_RULES).describe("What the basket value of a sale report contains."),
+		basketNote: z.string().describe("What the programme adds to the rule, or empty."),
 		partners: PARTNER_SETTINGS,
 		createdAt: UTC_TIME,
 		archivedAt: UTC_TIME.nullable().describe("The time at which staff archived the programme, or null."),
@@ -103,6 +106,7 @@ const EXAMPLE_PROGRAMME: z.output<typeof PROGRAMME> = {
 	networkFee: { percent: "2", fixed: "0.00" },
 	eventRates: [],
 	...{ approvalDays: 30, approvalDaysMin: 0, approvalDaysMax: 90, parksPixels: true, parkedDays: 30 },
+	...{ basketRule: "TOTAL", basketNote: "" },
 	partners: {
 		...{ creditsPartners: true, clickDays: 30, clickParameter: "rbclick", showsBaskets: false },
 		...{ takesApplications: false, terms: "", hosts: ["nordlicht.example"] },
@@ -131,6 +135,8 @@ async function showProgramme(db: Db, programme: Programme): Promise<z.output<typ
 		approvalDaysMax: programme.approval_days_max,
 		parksPixels: programme.parks_pixels === 1,
 		parkedDays: programme.parked_days,
+		basketRule: programme.basket_rule,
+		basketNote: programme.basket_note,
 		partners: {
 			creditsPartners: programme.credits_partners === 1,
 			clickDays: programme.click_days,
@@ -170,6 +176,8 @@ const TERMS_INPUT = {
 	approvalDaysMax: z.int().optional(),
 	parksPixels: z.boolean().optional(),
 	parkedDays: z.int().optional(),
+	basketRule: z.enum(BASKET_RULES).optional(),
+	basketNote: z.string().optional(),
 };
 
 const CREATION = z.strictObject({

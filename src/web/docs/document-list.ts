@@ -52,13 +52,15 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		path: paths.PARTNER_API_DOCS_PATH,
 		label: "Partners' API",
 		file: "docs/partner-api.md",
-		summary: "Tokens of partners, and every call with which a partner's program reads sales, totals and statements and creates links.",
+		summary:
+			"Tokens of partners, and every call with which a partner's program reads sales, totals and statements and creates links.",
 	},
 	{
 		path: paths.NETWORK_API_DOCS_PATH,
 		label: "Network's API",
 		file: "docs/network-api.md",
-		summary: "Tokens of the network, the conventions, and every call with which the network's programs read and administer.",
+		summary:
+			"Tokens of the network, the conventions, and every call with which the network's programs read and administer.",
 	},
 	{
 		path: paths.PROBLEMS_PATH,
