@@ -62,6 +62,7 @@ const PARTNER_SETTINGS = z
 			.meta({ description: "Name of the query parameter with the click ID.", examples: ["rbclick"] }),
 		showsBaskets: z.boolean().describe("True if partners see the basket values of their sales."),
 		takesApplications: z.boolean().describe("True if strangers may apply as partners."),
+		isListed: z.boolean().describe("True if partners find the programme in their list of programmes."),
 		terms: z.string().describe("The terms for partners, as plain text."),
 		hosts: z.array(z.string()).meta({
 			description: "Hosts to which partners' links may lead. `*.` before a host includes its subdomains.",
@@ -109,7 +110,7 @@ const EXAMPLE_PROGRAMME: z.output<typeof PROGRAMME> = {
 	...{ basketRule: "TOTAL", basketNote: "" },
 	partners: {
 		...{ creditsPartners: true, clickDays: 30, clickParameter: "rbclick", showsBaskets: false },
-		...{ takesApplications: false, terms: "", hosts: ["nordlicht.example"] },
+		...{ takesApplications: false, isListed: false, terms: "", hosts: ["nordlicht.example"] },
 	},
 	createdAt: EXAMPLE.time,
 	archivedAt: null,
@@ -143,6 +144,7 @@ async function showProgramme(db: Db, programme: Programme): Promise<z.output<typ
 			clickParameter: programme.click_parameter,
 			showsBaskets: programme.shows_baskets === 1,
 			takesApplications: programme.takes_applications === 1,
+			isListed: programme.is_listed === 1,
 			terms: programme.partner_terms,
 			hosts: hosts.map(sayHost),
 		},
@@ -450,6 +452,7 @@ function typedSettings(settings: z.output<typeof PARTNER_SETTINGS>) {
 		clickParameter: settings.clickParameter,
 		showsBaskets: box(settings.showsBaskets),
 		takesApplications: box(settings.takesApplications),
+		isListed: box(settings.isListed),
 		terms: settings.terms,
 		hosts: settings.hosts.join("\n"),
 	};
