@@ -1,7 +1,7 @@
 // Opens every page in every state, with names and order IDs that are long or contain markup. Everything must be reachable,
 // nothing may be cut off or interpreted as markup, and the browser must report no error.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -84,6 +84,26 @@ export function testEveryPage(browser: () => Browser): void {
 		await leave();
 	});
 
+	test("on a tablet nothing is wider than the window, and the log's times take one line", async () => {
+		const staff = { storageState: site.staff };
+		const { page, leave } = await openVisitor(browser(), setup.service.url, staff);
+		const inbound = `${site.main}/integration/inbound`;
+		for (const [path, width] of [
+			["/conversions", 768],
+			["/system/audit", 900],
+			[inbound, 768],
+			[inbound, 1024],
+		] as const) {
+			await page.setViewportSize({ width, height: 900 });
+			await page.goto(path);
+			const expected = { pageOverPx: 0, tableOverPx: 0, brokenTimes: 0 };
+			const { hasTimes, ...measured } = await page.evaluate<TabletLook>(TABLET_LOOK);
+			ok(hasTimes, path);
+			deepEqual(measured, expected, `${path} at ${width} px`);
+		}
+		await leave();
+	});
+
 	const readers = {
 		nobody: () => [...NOBODYS],
 		owner: () => ownersPages(site),
@@ -115,6 +135,26 @@ const PRINTED = `({
 	isTitled: /^Statement /.test(document.querySelector("h1").textContent),
 	hasTotal: document.querySelector(".statement tbody > tr:last-child").checkVisibility(),
 })`;
+
+interface TabletLook {
+	hasTimes: boolean;
+	/** Number of pixels by which the page is wider than the window, and a table wider than its place. */
+	pageOverPx: number;
+	tableOverPx: number;
+	/** Number of times in first columns that take several lines. */
+	brokenTimes: number;
+}
+
+const TABLET_LOOK = `(() => {
+	const tables = [...document.querySelectorAll(".table-scroll")];
+	const times = [...document.querySelectorAll("td:first-child time")];
+	return {
+		hasTimes: document.querySelector("td time") !== null,
+		pageOverPx: document.documentElement.scrollWidth - innerWidth,
+		tableOverPx: Math.max(...tables.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)),
+		brokenTimes: times.filter((time) => time.getClientRects().length > 1).length,
+	};
+})()`;
 
 async function lookAt(
 	visitor: Visitor,
