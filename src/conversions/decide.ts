@@ -163,8 +163,8 @@ function decidedAs({ move }: AnyDecision, { conversion, refund }: DecidedRequest
 }
 
 /**
- * Refuses a decision about an order that the programme does not have. `known` lists the event types under which it has
- * the order ID.
+ * Refuses a decision about a conversion that does not exist. `known` lists the event types of the programme's other
+ * conversions with this order ID.
  */
 export function refuseUnknownOrder(
 	{ orderId, eventType }: OrderName,

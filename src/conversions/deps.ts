@@ -32,8 +32,8 @@ export interface Decided<Outcome extends string, Row extends NewConversion = Con
 	outcome: Outcome;
 	conversion: Row;
 	/**
-	 * True if this request shows that the pixel works. Either browser and server have reported the same order, or the
-	 * programme does not park pixel reports.
+	 * True if this request shows that the pixel works: the shop's server reported an order that the pixel had reported,
+	 * or the pixel reported an order in a programme that does not park pixel reports.
 	 */
 	showsPixelWorks: boolean;
 	/** How the sale was credited, if the programme credits partners and this request is the shop's report. */

@@ -65,7 +65,7 @@ const PROGRAMME_COLUMNS: CsvColumns<OfProgramme> = [
 	["programId", ({ programme }) => programme?.public_id ?? ""],
 ];
 
-/** Exports conversions of all programmes. The file begins with the programme of each. */
+/** Exports conversions of all programmes. The first columns name the programme of each conversion. */
 export function exportAllConversions(
 	db: Db,
 	filter: ConversionFilter,

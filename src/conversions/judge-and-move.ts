@@ -50,7 +50,7 @@ export interface About {
 	partnerships: KnownPartnerships;
 	/** Decrypted clicks of the report. Empty if it has no click, or if its coupon code takes precedence. */
 	clicks: OpenedClicks;
-	/** The stored credit of the conversion, or undefined if it has none or the request has no signals. */
+	/** The stored credit of the conversion, or undefined if it has none or the request has neither a click ID nor a coupon code. */
 	credit: Credit | undefined;
 	/** Earlier refunds of the conversion. Empty if the request does not need them. */
 	refunds: readonly NewRefund[];

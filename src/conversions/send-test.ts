@@ -55,8 +55,8 @@ export async function sendTestConversion(
 }
 
 /**
- * Makes a decision about a test conversion. Real conversions are refused, because these buttons must not decide about
- * real money.
+ * Makes a decision about a test conversion. Real conversions are refused, because the buttons for tests must not
+ * decide about real money.
  */
 export async function walkTestConversion(
 	deps: ConversionsDeps,

@@ -217,8 +217,8 @@ function countDay(days: Map<number, Map<Status, number>>, { day, status, count }
 /** Time for which a page waits for a count. A page may take 100 ms in all. */
 const PATIENCE_MS = 30;
 /**
- * A count stays fresh for this many times the time that it took. Counting therefore takes at most about a
- * twentieth of the time.
+ * A count is reused for this many times as long as it took, so that counting uses at most about a twentieth of the
+ * time.
  */
 const FRESHNESS_FACTOR = 20;
 /** Maximum number of cached counts. Each takes some kilobytes. */

@@ -25,5 +25,5 @@ export async function findListedProgrammes(db: Db, text: string): Promise<Result
 	return succeed([...found.values()]);
 }
 
-/** Maximum length of a text that is looked for, and that a refusal repeats. No name is longer. */
+/** Maximum number of characters of a line that are looked up, and quoted in a refusal. No programme's name is longer. */
 const MAX_NAME_CHARACTERS = 200;

@@ -100,7 +100,7 @@ interface Writing {
 	accepted: readonly Accepted[];
 	issuer: Issuer;
 	year: number;
-	/** Last number of the year that was given. */
+	/** Highest statement number that was given in this year so far. */
 	last: number;
 	nowMs: number;
 }
@@ -134,8 +134,8 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 	const statements = (await insertStatements(trx, rows)).sort((one, other) => one.seq - other.seq);
 	const taken = await takeOpenEntries(trx, statements, month.endMs);
 	const entries = accepted.reduce((count, { due }) => count + due.entries, 0);
-	// A transaction that began before the end of the month may have committed an entry just now. This batch is then
-	// rolled back and tried again, and the preview no longer agrees with that partner's account.
+	// A transaction that began before the end of the month may have committed an entry just now. The batch is then rolled
+	// back. When it is tried again, the line of that partner is refused because the account changed.
 	if (taken !== entries) throw new Error("an entry was written while its statement was issued");
 	await writeLines(trx, accepted, statements);
 	await tellIssued(trx, deps, writing, statements);
