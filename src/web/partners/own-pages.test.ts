@@ -7,10 +7,13 @@ import { test } from "node:test";
 import { setLandingHosts, setProgramme } from "../../../test/support/change-rows.ts";
 import { makeStillClock } from "../../../test/support/clock.ts";
 import { until } from "../../../test/support/until.ts";
+import { decideConversion } from "../../conversions/decide.ts";
+import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { DAY_MS, QUARTER_MS } from "../../domain/time.ts";
 import { invitePartner } from "../../partners/partners.ts";
 import { addPartnership, changeState } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
+import { savePartnerUrl } from "../../programmes/postback-url.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
@@ -386,19 +389,26 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 	const earned = { order_id: "ORDER-31339", basket_value: "987.65", pixel_basket_value: "98.70" };
 	await earn(site, partnership, "5.00", { sale: earned });
 	const [statement] = await issueMonth(site);
+	const called = { url: "https://partner.example/hook", form: "json", events: EVENT_NAMES } as const;
+	ok((await savePartnerUrl(site.deps, partner.public_id, called, COMMAND_LINE)).ok);
+	await site.store.transact((trx) =>
+		decideConversion(trx, site.deps, sold, { move: "approve", decidedBy: "shop" }),
+	);
+	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
 	const open = async (query = "") => {
 		const answers = [];
 		for (const { path } of PAGES) {
 			const address = path
 				.replace(":partnerId", partner.public_id)
-				.replace(":statementId", statement?.public_id ?? "");
+				.replace(":statementId", statement?.public_id ?? "")
+				.replace(":deliveryId", delivery.public_id);
 			const answer = await browser.open(`${address}${query}`);
 			equal(answer.status, 200, path);
 			answers.push(JSON.stringify([answer.text, [...answer.headers]]));
 		}
 		return answers.join("\n");
 	};
-	equal(PAGES.length, 11);
+	equal(PAGES.length, 14);
 	const hidden = await open();
 	match(hidden, new RegExp(sold.public_id));
 	doesNotMatch(hidden, /ORDER-3133|987|98\.70/);
@@ -495,14 +505,15 @@ test("staff correct a partner's name and site, the audit log has both, and the p
 	);
 });
 
-test("a partner chooses mails about sales under Account, is offered none about callbacks, and an owner is offered both kinds", async (t) => {
+test("a partner chooses mails about sales under Account, and one choice about callbacks, and an owner is offered both kinds", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, programme, browser, email } = shop;
 	const { db } = site.store;
 	const own = async () => (await findPersonByEmail(db, email))?.mails_sales;
 	const { text } = await browser.open("/account");
 	match(text, /<option value="daily" selected>/);
-	doesNotMatch(text, /[Cc]allback|Mail me when/);
+	match(text, /name="own_failing"[^>]* checked/);
+	doesNotMatch(text, /of my programmes/);
 	const settings = { name: "Pia Partner", zone: "", locale: "" };
 	await browser.submit("/account/settings", { ...settings, sales: "each" });
 	equal(await own(), "each");
@@ -512,7 +523,10 @@ test("a partner chooses mails about sales under Account, is offered none about c
 	match(wrong.text, /id="sales-error"/);
 	await browser.submit("/account/settings", settings);
 	equal(await own(), "each", "a form without the choice keeps it");
-	equal((await findPersonByEmail(db, email))?.mails_callbacks_failing, 1);
+	const failing = async () => (await findPersonByEmail(db, email))?.mails_callbacks_failing;
+	equal(await failing(), 0, "a box that is not ticked");
+	await browser.submit("/account/settings", { ...settings, own_failing: "on" });
+	equal(await failing(), 1);
 
 	const person = await site.addOwner(programme);
 	const owner = await site.signIn(person);
