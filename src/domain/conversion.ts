@@ -291,3 +291,12 @@ export function parseReason(text: string | undefined): Result<Reason> {
 export function isByPixelAlone({ source, isConfirmed }: Pick<KnownOrder, "source" | "isConfirmed">): boolean {
 	return source === "pixel" && !isConfirmed;
 }
+
+/**
+ * Returns whether the conversion is open and only a pixel has reported it. Its amount can then not be refunded, and it
+ * cannot be credited, before the shop has confirmed the order. The shop does that with a report of its server, or by
+ * approving the conversion. After the approval a report of the server changes nothing any more.
+ */
+export function awaitsConfirmation(order: KnownOrder): boolean {
+	return isByPixelAlone(order) && (order.status === "PARKED" || order.status === "RECORDED");
+}

@@ -5,7 +5,7 @@
 
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
-import { isByPixelAlone, moveRule } from "../domain/conversion.ts";
+import { awaitsConfirmation, moveRule } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
@@ -93,11 +93,11 @@ export function whyPartnerIsFixed(
 				"The partner cannot be changed, because the programme does not credit partners. Turn that on under its Partners first.",
 		};
 	}
-	if (isByPixelAlone(knownOrderOf(conversion))) {
+	if (awaitsConfirmation(knownOrderOf(conversion))) {
 		return {
 			code: "wrong_status",
 			sentence:
-				"Only a pixel has reported this order. The partner can be changed once the shop's server has confirmed it.",
+				"Only a pixel has reported this order. The partner can be changed once the shop's server has confirmed it, or the shop has approved it.",
 		};
 	}
 	if (moveRule("credit").from.includes(status)) return null;

@@ -387,6 +387,16 @@ eachDatabase("credits", (database) => {
 		const input = { partner: partnership.partner_public_id, reason: "ours" };
 		const refused = await assignPartner(site.deps, actor, public_id, input);
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
+		// The shop vouches for the sale by approving it. Its report would change nothing any more.
+		const { db } = database.store;
+		await db.updateTable("conversions").set({ status: "APPROVED" }).where("id", "=", parked.id).execute();
+		const assigned = await assignPartner(site.deps, actor, public_id, input);
+		const entries = await db
+			.selectFrom("entries")
+			.select(["kind", "amount"])
+			.where("conversion_id", "=", parked.id)
+			.execute();
+		deepEqual(entries, [{ kind: "CHANGED", amount: assigned.ok ? assigned.value.commission : "" }]);
 	});
 
 	/** Reports one order. In `batches` each list is one signed call, and a text is a pixel call. */

@@ -296,7 +296,8 @@ function refund(
 		return refused(coinsOf(known.left) === 0n ? "REVERSED" : "REFUNDED");
 	}
 	if (state.status !== "RECORDED" && state.status !== "APPROVED") return refused("move_not_allowed");
-	if (state.isUnsigned) return refused("not_confirmed");
+	// The shop vouches for the sale if its server reports it or if it approves it.
+	if (state.isUnsigned && state.status === "RECORDED") return refused("not_confirmed");
 	const present = coinsOf(state.basketValue);
 	if (present === 0n) return refused("nothing_to_refund");
 	const left = present - coinsOf(amount);
@@ -313,8 +314,8 @@ function refund(
 function assign(state: LifeState, brought: Brought, terms: Terms): Step {
 	const refused = (answer: string): Step => ({ answer, next: state });
 	if (terms.isBetter === undefined) return refused("not_allowed");
-	const isOpen = state.status === "RECORDED" || state.status === "APPROVED";
-	if (state.isUnsigned || !isOpen) return refused("wrong_status");
+	const isVouchedFor = state.status === "RECORDED" && !state.isUnsigned;
+	if (!isVouchedFor && state.status !== "APPROVED") return refused("wrong_status");
 	return { answer: "ASSIGNED", next: { ...state, brought } };
 }
 

@@ -1,7 +1,7 @@
 // The section of a conversion's page that names the partner who is credited for the sale, and says why. Staff
 // may change the partner while the conversion is recorded or approved.
 
-import { isByPixelAlone } from "../../domain/conversion.ts";
+import { awaitsConfirmation, isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
 import { whyPartnerIsFixed } from "../../partners/assign.ts";
 import { type Conversion, knownOrderOf } from "../../store/queries/conversions.ts";
@@ -94,8 +94,11 @@ function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
  * the sale. Imported sales, and sales recorded before the programme credited partners, get no credit.
  */
 function whyNotYet(conversion: Conversion): string {
-	if (isByPixelAlone(knownOrderOf(conversion)))
+	const order = knownOrderOf(conversion);
+	if (awaitsConfirmation(order))
 		return "Only a pixel has reported this order, and anyone can call a pixel. A partner is credited when the shop's server confirms it.";
+	if (isByPixelAlone(order))
+		return "Only a pixel has reported this order, and anyone can call a pixel. So no partner was credited.";
 	return conversion.source === "import"
 		? "The sale was imported without a partner."
 		: "The programme did not credit partners when this sale was recorded.";
