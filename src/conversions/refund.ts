@@ -5,7 +5,7 @@
 import type { Reason } from "../domain/conversion.ts";
 import { succeed } from "../domain/fault.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
-import { readRates } from "../domain/rate.ts";
+import { type AppliedRates, readAppliedRates, writeRates } from "../domain/rate.ts";
 import { type AskedRefund, isFullRefund, judgeRefund, type Refundable } from "../domain/refund.ts";
 import type { NewRefund } from "../store/hot-writes.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
@@ -40,7 +40,8 @@ export function judgeRefundOn<Done>(
 ): Judgement<Done> {
 	const { refundId: refund_id, reason, decidedBy } = decision;
 	const known = refunds.find((refund) => refund.refund_id === refund_id);
-	const verdict = judgeRefund(refundableOf(present), refunds.map(knownRefundOf), decision);
+	const refundable = refundableOf(present);
+	const verdict = judgeRefund(refundable, refunds.map(knownRefundOf), decision);
 	const moveTo = (step: Step, refund: RefundStep): Judgement<Done> => ({
 		kind: "move",
 		step: { ...step, decidedBy, personId, reason, refund },
@@ -62,6 +63,7 @@ export function judgeRefundOn<Done>(
 				basket_value: left.basketValue,
 				commission: left.commission,
 				network_fee: left.networkFee,
+				rates: writeRates(refundable.rates),
 				refunded_value: addAmounts(present.refunded_value ?? zeroIn(present.currency), amount),
 			};
 			const step = { move: "refund", known: present, change, programId: decision.programId } as const;
@@ -85,13 +87,19 @@ export function refundOutcome({ basket_value }: Pick<StoredRefund, "basket_value
 
 /** Returns the part of a conversion on which a refund is judged. */
 export function refundableOf(conversion: Conversion): Refundable {
-	const { currency, rates } = conversion;
+	const { currency, basket_value: basketValue } = conversion;
+	return { ...knownOrderOf(conversion), currency, basketValue, rates: appliedRatesOf(conversion) };
+}
+
+/**
+ * Returns the rates from which the amounts of a conversion are computed. An imported conversion starts without rates. Its
+ * first refund stores its original amounts in their place, so that later refunds are not computed from rounded amounts.
+ */
+function appliedRatesOf(conversion: Conversion): AppliedRates {
+	const { rates, currency, basket_value: basketValue, commission, network_fee } = conversion;
+	if (rates !== null) return readAppliedRates(rates, zeroIn(currency));
 	return {
-		...knownOrderOf(conversion),
-		currency,
-		basketValue: conversion.basket_value,
-		commission: conversion.commission,
-		networkFee: conversion.network_fee,
-		rates: rates === null ? null : readRates(rates, zeroIn(currency)),
+		commission: { amount: commission, basketValue },
+		fee: { amount: network_fee, basketValue },
 	};
 }

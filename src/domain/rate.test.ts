@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
 	amountAt,
+	amountLeft,
 	noRates,
 	ratesFor,
+	readAppliedRates,
 	readByType,
 	readRate,
 	readRates,
@@ -60,4 +62,17 @@ test("rates are stored as short text and read back", () => {
 		readByType("", (one) => readRates(one, "0.00")),
 		{},
 	);
+});
+
+test("the original amounts of an imported conversion are stored in place of its rates", () => {
+	const rates = {
+		commission: { amount: "9.74", basketValue: "129.90" },
+		fee: { amount: "0.00", basketValue: "129.90" },
+	};
+	assert.equal(writeRates(rates), "9.74/129.90 0.00/129.90");
+	assert.deepEqual(readAppliedRates(writeRates(rates), "0.00"), rates);
+	assert.equal(amountLeft("129.90", rates.commission), "9.74");
+	assert.equal(amountLeft("64.95", rates.commission), "4.87");
+	assert.equal(amountLeft("0.01", rates.fee), "0.00");
+	assert.deepEqual(readAppliedRates("7.5+5.00 0", "0.00"), { commission: rate("7.5+5.00"), fee: rate("0") });
 });

@@ -3,7 +3,16 @@
 // partnership may have a commission of its own, in general and for some event types.
 
 import { EVENT_TYPES, type EventType } from "./conversion.ts";
-import { addAmounts, isZero, parseRate, shareOf, shortenRate } from "./money.ts";
+import {
+	addAmounts,
+	decimalCount,
+	formatMinor,
+	isZero,
+	minorUnits,
+	parseRate,
+	shareOf,
+	shortenRate,
+} from "./money.ts";
 
 export interface Rate {
 	/** Percentage of the basket value with four decimals, such as "7.5000". */
@@ -32,6 +41,32 @@ export interface PartnershipRates {
 export function amountAt(basket: string, { percent, fixed }: Rate): string {
 	const share = shareOf(basket, percent);
 	return isZero(fixed) ? share : addAmounts(share, fixed);
+}
+
+/**
+ * Original amount of an imported conversion, and its original basket value, which is not 0. Other software computed the
+ * amount at a rate that is unknown here. If a part of the basket is refunded, the amount shrinks in proportion.
+ */
+export interface ImportedAmount {
+	amount: string;
+	basketValue: string;
+}
+
+/** The rate or the original amount from which an amount of a conversion is computed. */
+export type AppliedRate = Rate | ImportedAmount;
+
+export interface AppliedRates {
+	commission: AppliedRate;
+	fee: AppliedRate;
+}
+
+/** Returns the amount for a basket, of which a part may have been refunded. */
+export function amountLeft(basket: string, rate: AppliedRate): string {
+	if ("percent" in rate) return amountAt(basket, rate);
+	const whole = minorUnits(rate.basketValue);
+	const scaled = minorUnits(rate.amount) * minorUnits(basket);
+	// No value is negative, so adding a half and truncating rounds half up.
+	return formatMinor((2n * scaled + whole) / (2n * whole), decimalCount(rate.amount));
 }
 
 /**
@@ -111,9 +146,13 @@ export function writeRate({ percent, fixed }: Rate): string {
 	return storedRate({ percent: shortenRate(percent), fixed });
 }
 
-/** Writes the rates of a conversion as they are stored with it, such as "7.5 2". */
-export function writeRates({ commission, fee }: Rates): string {
-	return `${writeRate(commission)} ${writeRate(fee)}`;
+/** Writes the rates of a conversion as they are stored with it, such as "7.5 2", or "9.74/129.90 2.60/129.90". */
+export function writeRates({ commission, fee }: AppliedRates): string {
+	return `${writeAppliedRate(commission)} ${writeAppliedRate(fee)}`;
+}
+
+function writeAppliedRate(rate: AppliedRate): string {
+	return "percent" in rate ? writeRate(rate) : `${rate.amount}/${rate.basketValue}`;
 }
 
 /** Reads a stored rate. `zero` is the amount 0 of the currency, for a rate without a fixed amount. */
@@ -127,6 +166,17 @@ export function readRate(text: string, zero: string): Rate {
 export function readRates(text: string, zero: string): Rates {
 	const [commission = "", fee = ""] = text.split(" ");
 	return { commission: readRate(commission, zero), fee: readRate(fee, zero) };
+}
+
+/** Reads the rates that are stored with a conversion. */
+export function readAppliedRates(text: string, zero: string): AppliedRates {
+	const [commission = "", fee = ""] = text.split(" ");
+	return { commission: readAppliedRate(commission, zero), fee: readAppliedRate(fee, zero) };
+}
+
+function readAppliedRate(text: string, zero: string): AppliedRate {
+	const [amount = "", basketValue] = text.split("/");
+	return basketValue === undefined ? readRate(text, zero) : { amount, basketValue };
 }
 
 /** Writes rates by event type, such as "LEAD=0+5.00 0+1.00;SIGNUP=0+2.00 0". Empty if there are none. */

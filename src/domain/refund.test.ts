@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATUSES } from "./conversion.ts";
-import type { Rates } from "./rate.ts";
+import type { AppliedRates, Rates } from "./rate.ts";
 import {
 	findRefundObstacle,
 	includesRefunds,
@@ -20,8 +20,14 @@ const rates = (commission: string, fee: string, fixed = "0.00"): Rates => ({
 
 const sale = (change: Partial<Refundable> = {}): Refundable => ({
 	...{ status: "RECORDED", source: "postback", isConfirmed: false, currency: "EUR" },
-	...{ basketValue: "100.00", commission: "7.50", networkFee: "2.00", rates: rates("7.5000", "2.0000") },
+	...{ basketValue: "100.00", rates: rates("7.5000", "2.0000") },
 	...change,
+});
+
+/** Returns the rates of an imported conversion whose original amounts are these. */
+const imported = (basketValue: string, commission: string, fee: string): AppliedRates => ({
+	commission: { amount: commission, basketValue },
+	fee: { amount: fee, basketValue },
 });
 
 const stored = (refundId: string, amount: string, basketValue: string): KnownRefund => ({
@@ -49,8 +55,8 @@ function judge(conversion: Refundable, value: RefundValue, refunds: readonly Kno
 	}
 }
 
-const yen = { currency: "JPY", basketValue: "1000", commission: "75", networkFee: "20" };
-const dinar = { currency: "KWD", basketValue: "10.000", commission: "0.750", networkFee: "0.200" };
+const yen = { currency: "JPY", basketValue: "1000" };
+const dinar = { currency: "KWD", basketValue: "10.000" };
 
 const CASES: readonly (readonly [
 	what: string,
@@ -77,31 +83,47 @@ const CASES: readonly (readonly [
 	],
 	[
 		"a fixed amount stays",
-		{ rates: rates("0.0000", "2.0000", "5.00"), commission: "5.00" },
+		{ rates: rates("0.0000", "2.0000", "5.00") },
 		{ amount: "30.00" },
 		"refund 30.00, left 70.00 5.00 1.40",
 	],
 	[
 		"an imported sale shrinks in proportion",
-		{ rates: null, commission: "9.99", networkFee: "0.01" },
+		{ rates: imported("100.00", "9.99", "0.01") },
 		{ amount: "33.33" },
 		"refund 33.33, left 66.67 6.66 0.01",
 	],
 	["yen", { ...yen, rates: rates("7.5000", "2.0000", "0") }, { amount: "333" }, "refund 333, left 667 50 13"],
 	["all yen", { ...yen, rates: rates("7.5000", "2.0000", "0") }, { amount: "1000" }, "reverse 1000"],
-	["imported yen", { ...yen, rates: null }, { amount: "1" }, "refund 1, left 999 75 20"],
+	[
+		"imported yen",
+		{ ...yen, rates: imported("1000", "75", "20") },
+		{ amount: "1" },
+		"refund 1, left 999 75 20",
+	],
 	[
 		"dinars",
 		{ ...dinar, rates: rates("7.5000", "2.0000", "0.000") },
 		{ amount: "3.333" },
 		"refund 3.333, left 6.667 0.500 0.133",
 	],
-	["all dinars", { ...dinar, rates: null }, { basketValue: "0.000" }, "reverse 10.000"],
+	[
+		"all dinars",
+		{ ...dinar, rates: imported("10.000", "0.750", "0.200") },
+		{ basketValue: "0.000" },
+		"reverse 10.000",
+	],
 	["more than is left", {}, { amount: "100.01" }, "refund_above_value"],
 	["a value above the present one", {}, { basketValue: "100.01" }, "value_not_lower"],
 	["the present value", {}, { basketValue: "100.00" }, "value_not_lower"],
 	["a sale without a value", { basketValue: "0.00" }, { amount: "1.00" }, "nothing_to_refund"],
 	["a sale that only a pixel reported", { source: "pixel" }, { amount: "1.00" }, "not_confirmed"],
+	[
+		"a sale that only a pixel reported and the shop approved",
+		{ source: "pixel", status: "APPROVED" },
+		{ amount: "30.00" },
+		"refund 30.00, left 70.00 5.25 1.40",
+	],
 ];
 
 for (const [what, change, value, verdict] of CASES) {
@@ -155,19 +177,21 @@ test("a conversion takes a limited number of refunds, and still knows those that
 });
 
 test("refunds one after the other leave the same amounts as one refund of their sum", () => {
-	for (const cents of [1, 7, 333, 4_999]) {
-		let present = sale();
-		for (let n = 1; n * cents < 10_000 && n < 50; n++) {
-			const amount = (cents / 100).toFixed(2);
-			const verdict = judgeRefund(present, [], { refundId: `R-${n}`, value: { amount } });
-			assert.ok(verdict.kind === "refund");
-			const atOnce = judgeRefund(sale(), [], {
-				refundId: "sum",
-				value: { amount: ((n * cents) / 100).toFixed(2) },
-			});
-			assert.ok(atOnce.kind === "refund");
-			assert.deepEqual(verdict.left, atOnce.left);
-			present = { ...present, ...verdict.left };
+	for (const whole of [sale(), sale({ rates: imported("100.00", "9.99", "0.37") })]) {
+		for (const cents of [1, 7, 333, 4_999]) {
+			let present = whole;
+			for (let n = 1; n * cents < 10_000 && n < 50; n++) {
+				const amount = (cents / 100).toFixed(2);
+				const verdict = judgeRefund(present, [], { refundId: `R-${n}`, value: { amount } });
+				assert.ok(verdict.kind === "refund");
+				const atOnce = judgeRefund(whole, [], {
+					refundId: "sum",
+					value: { amount: ((n * cents) / 100).toFixed(2) },
+				});
+				assert.ok(atOnce.kind === "refund");
+				assert.deepEqual(verdict.left, atOnce.left);
+				present = { ...present, basketValue: verdict.left.basketValue };
+			}
 		}
 	}
 });

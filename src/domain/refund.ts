@@ -5,7 +5,7 @@
 // The shop names each refund. Repeating a refund changes nothing and gives the same answer, whatever happened to the
 // conversion since.
 
-import { isByPixelAlone, judgeMove, type KnownOrder, type Status } from "./conversion.ts";
+import { awaitsConfirmation, judgeMove, type KnownOrder, type Status } from "./conversion.ts";
 import { type Fault, faultOf, type Result, refusalOf, refuse, succeed } from "./fault.ts";
 import {
 	addAmounts,
@@ -17,7 +17,7 @@ import {
 	parseAmount,
 	withDecimalPoint,
 } from "./money.ts";
-import { amountAt, type Rates } from "./rate.ts";
+import { type AppliedRates, amountLeft } from "./rate.ts";
 
 /** The value of a refund: either the amount that is refunded, or the value that is left after it. */
 export type RefundValue = { amount: string } | { basketValue: string };
@@ -36,10 +36,12 @@ export interface KnownRefund {
 }
 
 /** The part of a conversion that a refund depends on. */
-export interface Refundable extends KnownOrder, RefundedAmounts {
+export interface Refundable extends KnownOrder {
 	currency: string;
-	/** Rates that the conversion was recorded or credited with, or null if it was imported. */
-	rates: Rates | null;
+	/** Value that is left after earlier refunds. */
+	basketValue: string;
+	/** Rates from which commission and network fee are computed. They stay the same through all refunds. */
+	rates: AppliedRates;
 }
 
 interface RefundedAmounts {
@@ -88,11 +90,11 @@ export function judgeRefund(
 export function findRefundObstacle(conversion: Refundable): Fault | null {
 	const move = judgeMove(conversion.status, "refund");
 	if (move.kind === "refuse") return move.fault;
-	if (isByPixelAlone(conversion)) {
+	if (awaitsConfirmation(conversion)) {
 		return faultOf(
 			"not_confirmed",
 			{},
-			"Only a pixel has reported this order, so its value is not certain yet. It can be refunded once the shop's server has confirmed it.",
+			"Only a pixel has reported this order, so its value is not certain yet. It can be refunded once the shop's server has confirmed it, or the shop has approved it.",
 		);
 	}
 	const { basketValue, currency } = conversion;
@@ -127,30 +129,16 @@ function judgeValue(conversion: Refundable, present: bigint, value: RefundValue)
 function refundOrReverse(conversion: Refundable, amount: string): RefundVerdict {
 	const basketValue = addAmounts(conversion.basketValue, `-${amount}`);
 	if (isZero(basketValue)) return { kind: "reverse", amount };
-	return { kind: "refund", amount, left: { basketValue, ...amountsOf(conversion, basketValue) } };
-}
-
-/** Returns commission and network fee of the value that is left. */
-function amountsOf(
-	{ rates, ...before }: Refundable,
-	basketValue: string,
-): Pick<RefundedAmounts, "commission" | "networkFee"> {
-	if (rates !== null) {
-		return {
-			commission: amountAt(basketValue, rates.commission),
-			networkFee: amountAt(basketValue, rates.fee),
-		};
-	}
-	// An imported conversion has no rates, so its amounts shrink in proportion to its value.
-	const shrink = (amount: string) => proportionOf(amount, basketValue, before.basketValue);
-	return { commission: shrink(before.commission), networkFee: shrink(before.networkFee) };
-}
-
-/** Returns `amount × part / whole`, rounded half up to the amount's digits. No value is negative, and `whole` is not 0. */
-function proportionOf(amount: string, part: string, whole: string): string {
-	const divisor = minorUnits(whole);
-	const scaled = minorUnits(amount) * minorUnits(part);
-	return formatMinor((2n * scaled + divisor) / (2n * divisor), decimalCount(amount));
+	const { commission, fee } = conversion.rates;
+	return {
+		kind: "refund",
+		amount,
+		left: {
+			basketValue,
+			commission: amountLeft(basketValue, commission),
+			networkFee: amountLeft(basketValue, fee),
+		},
+	};
 }
 
 function isSameValue(known: KnownRefund, value: RefundValue): boolean {

@@ -98,4 +98,12 @@ test("only those who may decide for the shop refund, and only what can be refund
 		deepEqual(await read(other), other);
 	}
 	equal((await owner.submit(`${base}/cnv_01KZ0000000000000000000000/refund`, form)).status, 404);
+	const byPixel = await add({ source: "pixel" });
+	match(
+		(await owner.open(`${base}/${byPixel.public_id}`)).text,
+		/Only a pixel has reported this order.*It can be refunded once.*or the shop has approved it/s,
+	);
+	const approved = await add({ source: "pixel", status: "APPROVED" });
+	match((await owner.open(`${base}/${approved.public_id}`)).text, /Refund a part/);
+	equal((await owner.submit(`${base}/${approved.public_id}/refund`, form)).status, 303);
 });

@@ -39,7 +39,10 @@ const REFUND_FORM = declareForm({
 	},
 });
 
-/** Returns the section, or null if the conversion has no refunds and cannot be refunded by the reader. */
+/**
+ * Returns the section, or null if the conversion has no refunds and cannot be refunded by the reader. A reader who could
+ * refund the conversion if the shop had confirmed it finds out why there is no form.
+ */
 export function refundSection(
 	c: WebContext,
 	deps: PageDeps,
@@ -47,8 +50,10 @@ export function refundSection(
 	refunds: readonly ListedRefund[],
 ): Content {
 	const obstacle = findRefundObstacle(refundableOf(conversion));
-	const mayRefund = may(c, "decide") && judgeRight(deciderOf(c).side, "refund").ok && obstacle === null;
-	if (refunds.length === 0 && !mayRefund) return null;
+	const isAllowed = may(c, "decide") && judgeRight(deciderOf(c).side, "refund").ok;
+	const mayRefund = isAllowed && obstacle === null;
+	const whyNotYet = isAllowed && obstacle?.code === "not_confirmed" ? plainWords(obstacle) : null;
+	if (refunds.length === 0 && !mayRefund && whyNotYet === null) return null;
 	const { currency } = conversion;
 	return ui.section({
 		id: "refunds",
@@ -76,6 +81,7 @@ export function refundSection(
 						],
 					}),
 			mayRefund ? ui.padded(refundForm(c, deps, conversion)) : null,
+			whyNotYet === null ? null : ui.padded(html`<p class="small soft">${whyNotYet}</p>`),
 		],
 	});
 }
