@@ -82,7 +82,8 @@ test("a fixed amount is digits with the decimals of the currency, after a point 
 		["5", "EUR", "5.00"],
 		["5,5", "EUR", "5.50"],
 		["1000", "JPY", "1000"],
-		["0,500", "KWD", "0.500"],
+		["0,5", "KWD", "0.500"],
+		["0.500", "KWD", "0.500"],
 		["999999999999.99", "EUR", "999999999999.99"],
 	] as const;
 	for (const [text, currency, amount] of cases) {
@@ -111,6 +112,17 @@ test("a wrong fixed amount is refused with a sentence that says what to write", 
 			"1,000",
 			"KWD",
 			"malformed_amount: Enter the fixed amount in KWD as digits, such as 5.000, without a thousands separator.",
+		],
+		// In a currency with three decimals, a comma before three digits could separate decimals or thousands.
+		[
+			"0,500",
+			"KWD",
+			"malformed_amount: Enter the fixed amount in KWD as digits, such as 5.000, without a thousands separator.",
+		],
+		[
+			"1,000",
+			"EUR",
+			"amount_too_precise: The fixed amount has too many decimals. Write it like 5.00, in EUR.",
 		],
 		[
 			"1,000.00",

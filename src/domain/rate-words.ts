@@ -4,7 +4,7 @@
 
 import { EVENT_TYPES, type EventType } from "./conversion.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
-import { isZero, MAX_WHOLE_DIGITS, parseAmount, parseRate, shortenRate, zeroIn } from "./money.ts";
+import { isZero, MAX_WHOLE_DIGITS, parseRate, parseTypedAmount, shortenRate, zeroIn } from "./money.ts";
 import type { EffectiveRates, Rate, Rates } from "./rate.ts";
 
 type ByType<Value> = Readonly<Partial<Record<EventType, Value>>>;
@@ -63,14 +63,10 @@ export function sayByType<Value>(byType: ByType<Value>, say: (value: Value) => s
 	}).join("\n");
 }
 
-/**
- * Parses the fixed amount of a rate. An empty text is the amount 0. A decimal comma is accepted, unless it could
- * separate thousands.
- */
+/** Parses the fixed amount of a rate. An empty text is the amount 0. */
 export function parseFixed(text: string, currency: string, field: string): Result<string> {
 	if (text === "") return succeed(zeroIn(currency));
-	const isThousands = /^[1-9]\d{0,2},\d{3}$/.test(text);
-	const parsed = parseAmount(isThousands ? text : text.replace(/^(\d+),(\d+)$/, "$1.$2"), currency, field);
+	const parsed = parseTypedAmount(text, currency, field);
 	if (parsed.ok) return parsed;
 	const { code } = parsed.fault;
 	return code in WRONG_FIXED
