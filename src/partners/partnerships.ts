@@ -116,11 +116,16 @@ export function judgeArchived(
 		const text = `The network archived the programme ${programme.name}. Its staff must resume it first.`;
 		return refuse("wrong_status", text);
 	}
-	if (partner !== null && partner.archived_at_ms !== null) {
-		const text = `The network archived the partner ${partner.name}. Its staff must resume it first.`;
-		return refuse("wrong_status", text);
-	}
-	return succeed(true);
+	return partner === null ? succeed(true) : judgeArchivedPartner(partner);
+}
+
+function judgeArchivedPartner({
+	name,
+	archived_at_ms,
+}: Pick<rows.Partner, "name" | "archived_at_ms">): Result<true> {
+	if (archived_at_ms === null) return succeed(true);
+	const text = `The network archived the partner ${name}. Its staff must resume it first.`;
+	return refuse("wrong_status", text);
 }
 
 /** The fields of a partnership's form, as typed. */
@@ -357,7 +362,8 @@ type State = "ended" | "active";
 
 /**
  * Ends or resumes a partnership. The links and codes of a resumed partnership count again. Staff can also end
- * its clicks. A click that was made before the partnership is resumed then never credits a sale.
+ * its clicks. A click that was made before the partnership is resumed then never credits a sale. The
+ * partnerships of an archived partner cannot be resumed.
  */
 export function changeState(
 	deps: Deps,
@@ -367,11 +373,16 @@ export function changeState(
 	endsClicks = false,
 ): Promise<Result<true>> {
 	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+		// The partner is locked before the partnership, in the same order as when a partner is archived.
+		const found = await rows.findPartnership(trx, publicId);
+		const partner = found && (await rows.lockPartner(trx, found.partner_id));
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
-		if (partnership === undefined) return unknownPartnership();
+		if (partner === undefined || partnership === undefined) return unknownPartnership();
 		if (partnership.ended_by_staff === 1 && actor.kind === "shop") {
 			return refuse("partnership_ended", "The network ended this partnership. Ask its staff to resume it.");
 		}
+		const judged = to === "active" ? judgeArchivedPartner(partner) : succeed(true);
+		if (!judged.ok) return judged;
 		if (endsClicks && actor.kind === "shop") {
 			return refuse("not_allowed", "Only the network's staff can end the clicks of a partnership.");
 		}

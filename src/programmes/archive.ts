@@ -1,6 +1,10 @@
 // Archives a programme that has ended, or that was only a trial. It disappears from the network's lists and takes no
 // new sales. Everything in it stays, and decisions about earlier sales still work. Staff can resume it. A programme is
 // never deleted, because the audit log and the accounts of partners refer to it.
+//
+// Every process caches programmes for a second (callers.ts), so a sale that arrives within a second after the archiving
+// may still be recorded. Such a sale is decided, paid and announced like any other. A lock that excludes it would make
+// all sales of a programme wait for the same row.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Actor, personIdOf, transactAs } from "../people/actor.ts";

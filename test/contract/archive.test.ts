@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { archivePartner, resumePartner } from "../../src/partners/archive.ts";
-import { addPartnership } from "../../src/partners/partnerships.ts";
+import { addPartnership, changeState } from "../../src/partners/partnerships.ts";
 import { COMMAND_LINE, type SignedInPerson } from "../../src/people/actor.ts";
 import { archiveProgramme, resumeProgramme } from "../../src/programmes/archive.ts";
 import { findLinks } from "../../src/store/queries/clicks.ts";
@@ -67,6 +67,11 @@ eachDatabase("archiving", (database) => {
 		);
 		deepEqual(await archiveProgramme(deps, COMMAND_LINE, id), { ok: true, value: true });
 		deepEqual(await archiveProgramme(deps, COMMAND_LINE, id), { ok: true, value: false }, "again");
+		const late = await addConversion(store, programme.id);
+		const approved = await store.transact((trx) =>
+			decideConversion(trx, deps, late, { move: "approve", decidedBy: "shop" }),
+		);
+		ok(approved.ok, "a sale that was recorded within the second after the archiving is decided as usual");
 		const isIn = async (filter: object) =>
 			(await listProgrammes(store.db, { ...LIMIT, ...filter })).rows.some(({ publicId }) => publicId === id);
 		deepEqual(
@@ -135,7 +140,7 @@ eachDatabase("archiving", (database) => {
 		equal(still?.ended_at_ms, null);
 	});
 
-	test("an archived partner has no active partnership and is in no list, and staff can resume it", async () => {
+	test("an archived partner has no active partnership until staff resume it, and is in no list", async () => {
 		const { store } = database;
 		const deps = depsOf();
 		const programme = await addProgramme(store);
@@ -154,7 +159,15 @@ eachDatabase("archiving", (database) => {
 		const byName = await listPartners(store.db, { ...LIMIT, search: "Gone" });
 		const byId = await listPartners(store.db, { ...LIMIT, search: partner.public_id });
 		deepEqual([byName.rows.length, byId.rows.length], [0, 1]);
+		const address = { programmeId: programme.id, publicId: partnership.public_id };
+		const tooEarly = await changeState(deps, staff, address, "active");
+		match(tooEarly.ok ? "" : tooEarly.fault.detail, /archived the partner Gone\. Its staff must resume it/);
+		const [stillEnded] = await listPartnerships(store.db, "id", [partnership.id]);
+		equal(stillEnded?.ended_at_ms, START_MS, "the partnership was not resumed");
 		deepEqual(await resumePartner(deps, staff, partner.id), { ok: true, value: true });
 		equal(await isListed(partner, "no"), true);
+		ok((await changeState(deps, staff, address, "active")).ok);
+		const [active] = await listPartnerships(store.db, "id", [partnership.id]);
+		equal(active?.ended_at_ms, null);
 	});
 });

@@ -283,6 +283,7 @@ function named(db: Db) {
 		.select([
 			"partners.name as partner_name",
 			"partners.public_id as partner_public_id",
+			"partners.archived_at_ms as partner_archived_at_ms",
 			"programmes.name as programme_name",
 			"programmes.currency as programme_currency",
 			"programmes.commission_rate as programme_rate",

@@ -86,7 +86,10 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 						},
 					}),
 			}),
-			isStaff ? ui.section({ id: "add", title: "Add a programme", body: ui.padded(add()) }) : null,
+			// An archived partner gets no partnership until staff resume it below.
+			isStaff && partner.archived_at_ms === null
+				? ui.section({ id: "add", title: "Add a programme", body: ui.padded(add()) })
+				: null,
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),

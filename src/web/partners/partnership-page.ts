@@ -97,6 +97,7 @@ async function renderPartnership(
 ): Promise<Response> {
 	const { programme_public_id: programmeId, partner_public_id: partner, terms } = partnership;
 	const isStaff = page.standingOf(c) === "staff";
+	const isArchived = partnership.partner_archived_at_ms !== null;
 	const codes = (await listCodes(deps.store.db, [partnership.id])).map(({ code }) => code);
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
 	const change = partnership.ended_at_ms === null ? END : RESUME;
@@ -135,9 +136,17 @@ async function renderPartnership(
 					!isStaff && page.may(c, "manage") && partnership.ended_by_staff === 0
 						? ui.buttonForm({ ...change, action })
 						: null,
-					isStaff && partnership.ended_at_ms !== null ? ui.buttonForm({ ...RESUME, action }) : null,
+					isStaff && partnership.ended_at_ms !== null && !isArchived
+						? ui.buttonForm({ ...RESUME, action })
+						: null,
 				],
 			}),
+			isStaff && isArchived
+				? ui.message(
+						"info",
+						html`The network archived this partner, so the partnership cannot be resumed. <a href="${paths.earningsPath(partner)}">Resume the partner</a> first.`,
+					)
+				: null,
 			next === null ? null : ui.message("warn", next),
 			ui.section({
 				id: "agreed",

@@ -55,7 +55,8 @@ test("a programme with conversions that wait for a decision cannot be archived, 
 test("staff archive a partner, which is then listed among the archived ones only", async (t) => {
 	const site = await openTestSite(t);
 	const { partner, email } = await addPartner(site, "Blog");
-	await join(site, await addCreditingProgramme(site, "Credits"), partner);
+	const programme = await addCreditingProgramme(site, "Credits");
+	const partnership = await join(site, programme, partner);
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/partner/${partner.public_id}/archive`;
 	match((await staff.open(`/partner/${partner.public_id}/earnings`)).text, /Archive this partner/);
@@ -67,6 +68,10 @@ test("staff archive a partner, which is then listed among the archived ones only
 		new RegExp(`Archived partners.*${partner.public_id}`, "s"),
 	);
 	match((await staff.open(`/partner/${partner.public_id}/earnings`)).text, /Resume this partner/);
+	const partnershipPath = `/programmes/${programme.public_id}/partners/${partnership.public_id}`;
+	const ended = (await staff.open(partnershipPath)).text;
+	match(ended, /The network archived this partner, so the partnership cannot be resumed/);
+	doesNotMatch(ended, /Resume partnership/);
 	const browser = await site.signIn({ email });
 	equal((await browser.open(path)).status, 404);
 	equal(
@@ -76,4 +81,5 @@ test("staff archive a partner, which is then listed among the archived ones only
 	);
 	await staff.submit(`${path}/resume`, {});
 	match((await staff.open("/partners")).text, new RegExp(partner.public_id));
+	match((await staff.open(partnershipPath)).text, /Resume partnership/);
 });
