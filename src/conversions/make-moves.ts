@@ -20,7 +20,7 @@ import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { entriesFor, type Owing } from "../domain/ledger.ts";
 import { amountAt, type Rates, writeRates } from "../domain/rate.ts";
-import type { Change, HotWrites, NewEntry, NewRefund } from "../store/hot-writes.ts";
+import type { Change, HotWrites, NewEntry, NewMove, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import { rowOfCredit } from "../store/queries/credits.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -141,7 +141,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	);
 	await writes.keepAnnouncedBodies(trx, announced);
 	// The partners are read before the credits are replaced.
-	const entries = await entriesOf(trx, writes, moves, nowMs);
+	const partners = await findPartners(trx, writes, moves);
+	const entries = entriesOf(moves, partners, nowMs);
 	const creditedMoves = moves.map(({ step, conversion }) => ({
 		move: step.move,
 		before: step.known,
@@ -161,6 +162,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			person_id: step.personId ?? null,
 			reason: step.reason ?? null,
 			at_ms: nowMs,
+			...lossOf(step, partners.get(conversion.id)),
 		})),
 		moves.flatMap(({ step: { credit }, conversion }) =>
 			credit === undefined
@@ -217,36 +219,69 @@ interface Made {
 	conversion: Conversion;
 }
 
+/** Partners to whom a conversion is credited before and after a move. Null stands for nobody. */
+interface CreditedPartners {
+	before: number | null;
+	after: number | null;
+}
+
 /**
- * Returns the entries in the accounts of partners that the moves cause. Only conversions that are or were approved are
- * owed to anybody.
+ * Returns the partners of conversions, by conversion id. Only moves that write entries or change a credit need them. A
+ * new sale is not approved and replaces no credit, so it costs no query.
  */
-async function entriesOf(
+async function findPartners(
 	trx: Db,
 	writes: HotWrites,
 	moves: readonly Made[],
-	nowMs: number,
-): Promise<NewEntry[]> {
-	const owing = moves.filter(
-		({ step, conversion }) =>
-			conversion.test === 0 && (conversion.status === "APPROVED" || step.known?.status === "APPROVED"),
-	);
-	if (owing.length === 0) return [];
+): Promise<ReadonlyMap<number, CreditedPartners>> {
+	const needing = moves.filter((made) => isOwing(made) || made.step.move === "credit");
+	if (needing.length === 0) return new Map();
 	const credited = await writes.findCreditedPartners(
 		trx,
-		owing.map(({ conversion }) => conversion.id),
+		needing.map(({ conversion }) => conversion.id),
 	);
-	const partners = new Map(credited.map(({ conversion_id, partner_id }) => [conversion_id, partner_id]));
-	const newIds = owing.flatMap(({ step }) => step.credit?.partnershipId ?? []);
+	const partnersBefore = new Map(
+		credited.map(({ conversion_id, partner_id }) => [conversion_id, partner_id]),
+	);
+	const newIds = needing.flatMap(({ step }) => step.credit?.partnershipId ?? []);
 	const newPartners = new Map(
 		(await writes.findPartnerships(trx, newIds)).map(({ id, partner_id }) => [id, partner_id]),
 	);
-	return owing.flatMap(({ step, conversion }) => {
-		const partnerBefore = partners.get(conversion.id) ?? null;
-		const partnerAfter =
-			step.credit === undefined ? partnerBefore : (newPartners.get(step.credit.partnershipId ?? 0) ?? null);
-		const before = step.known === null ? null : owingOf(step.known, partnerBefore);
-		return entriesFor(before, owingOf(conversion, partnerAfter)).map(({ partnerId, kind, amount }) => ({
+	return new Map(
+		needing.map(({ step: { credit }, conversion: { id } }) => {
+			const before = partnersBefore.get(id) ?? null;
+			const after = credit === undefined ? before : (newPartners.get(credit.partnershipId ?? 0) ?? null);
+			return [id, { before, after }];
+		}),
+	);
+}
+
+/** Returns whether the conversion is or was approved. Only then is it owed to anybody. */
+function isOwing({ step, conversion }: Made): boolean {
+	return conversion.test === 0 && (conversion.status === "APPROVED" || step.known?.status === "APPROVED");
+}
+
+/** Returns the columns of a move that name the partner who loses the conversion, and the commission that is lost. */
+function lossOf(
+	{ known }: Step,
+	partners: CreditedPartners | undefined,
+): Pick<NewMove, "lost_partner_id" | "lost_commission"> {
+	if (known === null || partners === undefined || partners.before === null) return {};
+	return partners.after === partners.before
+		? {}
+		: { lost_partner_id: partners.before, lost_commission: known.commission };
+}
+
+/** Returns the entries in the accounts of partners that the moves cause. */
+function entriesOf(
+	moves: readonly Made[],
+	partners: ReadonlyMap<number, CreditedPartners>,
+	nowMs: number,
+): NewEntry[] {
+	return moves.filter(isOwing).flatMap(({ step, conversion }) => {
+		const { before, after } = partners.get(conversion.id) ?? { before: null, after: null };
+		const owedBefore = step.known === null ? null : owingOf(step.known, before);
+		return entriesFor(owedBefore, owingOf(conversion, after)).map(({ partnerId, kind, amount }) => ({
 			partner_id: partnerId,
 			programme_id: conversion.programme_id,
 			conversion_id: conversion.id,

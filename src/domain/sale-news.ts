@@ -10,7 +10,15 @@ export const SALE_MAILS = ["each", "daily", "none"] as const;
 export type SaleMails = (typeof SALE_MAILS)[number];
 
 /** Kinds of news, in the order in which mails list them. */
-export const SALE_NEWS = ["recorded", "credited", "approved", "rejected", "reversed", "refunded"] as const;
+export const SALE_NEWS = [
+	"recorded",
+	"credited",
+	"uncredited",
+	"approved",
+	"rejected",
+	"reversed",
+	"refunded",
+] as const;
 export type SaleNewsKind = (typeof SALE_NEWS)[number];
 
 const NEWS_OF: Readonly<Record<Move, SaleNewsKind | null>> = {
@@ -29,7 +37,7 @@ const NEWS_OF: Readonly<Record<Move, SaleNewsKind | null>> = {
 };
 
 /**
- * Returns the kind of news that a move is, or null if it is none. A sale that a pixel reported is credited when the
+ * Returns the kind of news that a move is for the credited partner, or null if it is none. A sale that a pixel reported is credited when the
  * shop's server confirms it, so the pixel's report is no news.
  */
 export function newsOfMove(move: Move, source: Source): SaleNewsKind | null {

@@ -62,6 +62,7 @@ function headline(news: readonly SaleNews[], mails: SaleMailView["mails"]): stri
 const DONE: Readonly<Record<SaleNewsKind, string>> = {
 	recorded: "recorded",
 	credited: "credited to you",
+	uncredited: "no longer credited to you",
 	approved: "approved",
 	rejected: "rejected",
 	reversed: "reversed",
@@ -72,11 +73,16 @@ const DONE: Readonly<Record<SaleNewsKind, string>> = {
 const MEANING: Readonly<Record<SaleNewsKind, string>> = {
 	recorded: "This waits for approval.",
 	credited: "The network credited this to you.",
+	uncredited:
+		"This belongs to another partner or to nobody now. It is not paid, or is deducted if it was approved already.",
 	approved: "This is owed to you.",
 	rejected: "This is not paid.",
 	reversed: "This is not paid, or is deducted if it was paid already.",
 	refunded: "This is the commission for what is left of the baskets.",
 };
+
+/** Kinds of news of which a summary names the single sales, because the partner may want to ask about them. */
+const UNEXPECTED: readonly SaleNewsKind[] = ["uncredited", "rejected", "reversed", "refunded"];
 
 function describeDay(
 	{ programmes, zone, mails }: SaleMailView,
@@ -116,7 +122,7 @@ function describeNews(news: SaleNews, mails: SaleMailView["mails"]): string[] {
 		minorUnits(commission) === 0n ? " At the agreed rate these baskets earn nothing." : ` ${MEANING[kind]}`;
 	const line = `${capitalise(DONE[kind])}: ${countSales(sales)}, commission ${commission} ${currency}.${why}${nothing}`;
 	// Sales that went as expected are only counted in a summary. The list of conversions has them.
-	const isNamed = mails === "each" || kind === "rejected" || kind === "reversed" || kind === "refunded";
+	const isNamed = mails === "each" || UNEXPECTED.includes(kind);
 	if (!isNamed) return [line];
 	const names = named.split("\n");
 	const more = sales - names.length;

@@ -9,6 +9,7 @@ import {
 	NEWS_MAX_AGE_MS,
 	newsOfMove,
 	type SaleMails,
+	type SaleNewsKind,
 } from "../domain/sale-news.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { lastWeeklyMs } from "../domain/zone-day.ts";
@@ -19,6 +20,7 @@ import { addresseesOf } from "../store/queries/programme-people.ts";
 import { findProgrammesById } from "../store/queries/programmes.ts";
 import {
 	addSaleNews,
+	type CreditedSale,
 	findCreditedSales,
 	findReaderToMail,
 	findSaleReaders,
@@ -90,27 +92,45 @@ async function newsOfMoves(db: Db, moves: readonly ReadMove[], nowMs: number): P
 	const sales = await findCreditedSales(db, [...new Set(young.map(({ conversion_id }) => conversion_id))]);
 	if (sales.length === 0) return [];
 	const saleOf = new Map(sales.map((sale) => [sale.id, sale]));
-	const readers = await findSaleReaders(db, [...new Set(sales.map(({ partner_id }) => partner_id))]);
+	const partnerIds = [...sales.map((sale) => sale.partner_id), ...young.map((move) => move.lost_partner_id)];
+	const readers = await findSaleReaders(db, [...new Set(partnerIds.filter((id) => id !== null))]);
 	const readersOf = Map.groupBy(readers, ({ partner_id }) => partner_id);
 	const zone = await findTimeZone(db);
-	return young.flatMap(({ conversion_id, move, reason, at_ms }) => {
-		const sale = saleOf.get(conversion_id);
-		const kind = sale === undefined ? null : newsOfMove(move, sale.source);
-		if (sale === undefined || kind === null) return [];
-		const { partner_id, programme_id, currency, commission } = sale;
-		return (readersOf.get(partner_id) ?? []).map(({ person_id, mails_sales }): SaleNews => {
-			const { day, dueAtMs } = dueOf(at_ms, mails_sales, zone);
-			return {
-				...{ person_id, day, partner_id, programme_id, kind, reason: reason ?? "", currency },
-				...{
-					sales: 1,
-					commission,
-					named: `${sale.public_id}: ${commission} ${currency}`,
-					due_at_ms: dueAtMs,
-				},
-			};
-		});
+	return young.flatMap((move) => {
+		const sale = saleOf.get(move.conversion_id);
+		if (sale === undefined) return [];
+		const { public_id, programme_id, currency } = sale;
+		return partnersConcernedBy(move, sale).flatMap(({ partnerId, kind, commission }) =>
+			(readersOf.get(partnerId) ?? []).map(({ person_id, partner_id, mails_sales }): SaleNews => {
+				const { day, dueAtMs } = dueOf(move.at_ms, mails_sales, zone);
+				const named = `${public_id}: ${commission} ${currency}`;
+				return {
+					...{ person_id, day, partner_id, programme_id, kind, reason: move.reason ?? "", currency },
+					...{ sales: 1, commission, named, due_at_ms: dueAtMs },
+				};
+			}),
+		);
 	});
+}
+
+interface Concerned {
+	partnerId: number;
+	kind: SaleNewsKind;
+	commission: string;
+}
+
+/** Returns the partners for whom a move is news: the credited one, and the one who loses the sale to it or to nobody. */
+function partnersConcernedBy(move: ReadMove, sale: CreditedSale): Concerned[] {
+	const kind = newsOfMove(move.move, sale.source);
+	const { lost_partner_id: lostBy, lost_commission: lost } = move;
+	return [
+		...(lostBy === null || lost === null
+			? []
+			: [{ partnerId: lostBy, kind: "uncredited" as const, commission: lost }]),
+		...(kind === null || sale.partner_id === null
+			? []
+			: [{ partnerId: sale.partner_id, kind, commission: sale.commission }]),
+	];
 }
 
 function newsOfSales(

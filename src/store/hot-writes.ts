@@ -191,6 +191,8 @@ export const MOVE = {
 	reason: "text",
 	at_ms: "bigint",
 	announced_body: "text",
+	lost_partner_id: "bigint",
+	lost_commission: "text",
 } as const satisfies ColumnsOf<NewMove>;
 
 export const CREDIT = {

@@ -7,6 +7,7 @@ import type { Move, Reason } from "../../src/domain/conversion.ts";
 import type { SaleMails } from "../../src/domain/sale-news.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { tellSales } from "../../src/mail/sale-news.ts";
+import { assignPartner } from "../../src/partners/assign.ts";
 import { createPerson } from "../../src/people/people.ts";
 import type { Mail } from "../../src/ports.ts";
 import { findNewestMove } from "../../src/store/queries/announced-moves.ts";
@@ -24,6 +25,7 @@ import {
 import { createTestSite, START_MS, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { signInAs } from "../support/signed-in.ts";
 import { until } from "../support/until.ts";
 
 eachDatabase("mails about money", (database) => {
@@ -150,6 +152,41 @@ eachDatabase("mails about money", (database) => {
 		match(text, /^Recorded: 2 sales, commission 350 JPY\./m);
 		match(text, /^Recorded: 2 sales, commission 1\.101 KWD\./m);
 		match(text, /Nothing was approved on this day, so nothing was added to your earnings/);
+	});
+
+	test("a partner who loses a sale is mailed the lost commission, whether or not another partner gets the sale", async () => {
+		await choose("each");
+		const staff = await signInAs(site.store, await site.addStaff());
+		const assign = async ({ public_id }: Conversion, partner: string) =>
+			ok((await assignPartner(site.deps, staff, public_id, { partner, reason: "a wrong link" })).ok);
+		const { partner: other, email: otherEmail } = await addPartner(site, "Other");
+		await join(site, shop.programme, other);
+		const otherId = (await findPersonByEmail(site.store.db, otherEmail))?.id ?? 0;
+		await choose("each", otherId);
+		const [open, approved] = [
+			await sell("4.20", { basket_value: "100.00" }),
+			await sell("1.80", { basket_value: "100.00", status: "APPROVED" }),
+		];
+		await tellAll();
+		site.moveClock(11 * MINUTE_MS);
+		site.mailbox.length = 0;
+		await assign(open, other.public_id);
+		await assign(approved, "");
+		await tellAll();
+		const textTo = (email: string) => site.mailbox.find(({ to }) => to === email)?.text ?? "";
+		match(
+			textTo(shop.email),
+			/^No longer credited to you: 2 sales, commission 6\.00 EUR\. .*deducted if it was approved already\.$/m,
+		);
+		match(textTo(shop.email), new RegExp(`^- ${open.public_id}: 4\\.20 EUR$`, "m"));
+		match(textTo(otherEmail), /^Credited to you: 1 sale, commission 8\.00 EUR\./m);
+		doesNotMatch(textTo(otherEmail), /No longer|4\.20/);
+		site.mailbox.length = 0;
+		site.moveClock(11 * MINUTE_MS);
+		await assign(open, other.public_id);
+		await tellAll();
+		doesNotMatch(textTo(otherEmail), /No longer/, "the partner stays the same");
+		await choose("none", otherId);
 	});
 
 	test("a day without news has no mail, and a service that was down for a day tells of both days in one mail", async () => {

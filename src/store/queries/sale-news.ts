@@ -39,7 +39,16 @@ export async function moveNewsPosition(trx: Db, from: Cursor | null, to: Cursor)
 	return numUpdatedRows > 0n;
 }
 
-export type ReadMove = Cursor & Pick<Selectable<MovesTable>, "conversion_id" | "move" | "reason" | "at_ms">;
+const NEWS_COLUMNS = [
+	"conversion_id",
+	"move",
+	"reason",
+	"at_ms",
+	"lost_partner_id",
+	"lost_commission",
+] as const satisfies readonly (keyof MovesTable)[];
+
+export type ReadMove = Cursor & Pick<Selectable<MovesTable>, (typeof NEWS_COLUMNS)[number]>;
 
 /** Returns the next moves of all programmes. */
 export async function listMovesForNews(
@@ -49,7 +58,7 @@ export async function listMovesForNews(
 ): Promise<ReadMove[]> {
 	return db
 		.selectFrom("moves")
-		.select(["conversion_id", "move", "reason", "at_ms", "id", transaction.as("at")])
+		.select([...NEWS_COLUMNS, "id", transaction.as("at")])
 		.where(transaction, "<", endedBelow)
 		.where(isAfter(transaction, after))
 		.orderBy(transaction)
@@ -60,15 +69,16 @@ export async function listMovesForNews(
 
 export interface CreditedSale
 	extends Pick<Conversion, "id" | "public_id" | "programme_id" | "commission" | "currency" | "source"> {
-	partner_id: number;
+	/** The partner to whom the conversion is credited now, or null for nobody. */
+	partner_id: number | null;
 }
 
-/** Returns those of the conversions that are credited to a partner. Tests are left out. */
+/** Returns those of the conversions that have a credit. Tests are left out. */
 export async function findCreditedSales(db: Db, conversionIds: readonly number[]): Promise<CreditedSale[]> {
 	return db
 		.selectFrom("conversions as sale")
 		.innerJoin("credits", "credits.conversion_id", "sale.id")
-		.innerJoin("partnerships", "partnerships.id", "credits.partnership_id")
+		.leftJoin("partnerships", "partnerships.id", "credits.partnership_id")
 		.select([
 			"sale.id",
 			"sale.public_id",

@@ -108,4 +108,8 @@ export interface MovesTable {
 	 * is stored when the amounts change afterwards.
 	 */
 	announced_body: string | null;
+	/** Partner to whom the conversion was credited before the move, or null if the move takes the credit from nobody. */
+	lost_partner_id: number | null;
+	/** Commission that this partner had for the conversion. */
+	lost_commission: string | null;
 }

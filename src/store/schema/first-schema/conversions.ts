@@ -88,7 +88,9 @@ export function conversionTables(dialect: Dialect): readonly string[] {
 			person_id bigint,
 			reason text,
 			at_ms bigint not null,
-			announced_body text
+			announced_body text,
+			lost_partner_id bigint,
+			lost_commission text
 		)`,
 		// This index serves listMoves, the bodies of announced events, and the removal of a conversion with its history.
 		`create index moves_by_conversion on moves (conversion_id${thenId})`,
