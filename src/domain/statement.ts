@@ -4,9 +4,7 @@ import { type Result, refuse, succeed } from "./fault.ts";
 import { addAmounts, minorUnits } from "./money.ts";
 import { dayIn, dayStartMs } from "./zone-day.ts";
 
-/**
- * States of a statement that was issued. It is paid or carried forward for good, except that a payment can be undone.
- */
+/** States of an issued statement. Whether it is carried forward never changes, and a payment can be undone. */
 export const STATEMENT_STATES = ["to_pay", "paid", "carried"] as const;
 export type StatementState = (typeof STATEMENT_STATES)[number];
 

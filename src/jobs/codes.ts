@@ -11,15 +11,15 @@ import { noteImported } from "./audit-imported.ts";
 import { PROGRAMME_COLUMN } from "./imported-sale.ts";
 import {
 	type ApplyDeps,
-	bring,
 	cellOf,
-	findTheSame,
 	IMPORT_WORDS,
 	type JobKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	needsNoChange,
 	type RowVerdict,
+	willChange,
 } from "./kind.ts";
 import {
 	type ActiveAgreement,
@@ -83,7 +83,7 @@ async function judgeCodes(db: Db, rows: readonly JobRow[]): Promise<JudgedCode[]
 		if (!one.ok) return { verdict: needsFixing(plainWords(one.fault)), meant: null };
 		const { programme, partnership, code, folded } = one.value;
 		const owner = owners.get(keyOf(programme.id, folded));
-		if (owner === partnership.id) return { verdict: findTheSame(), meant: null };
+		if (owner === partnership.id) return { verdict: needsNoChange(), meant: null };
 		if (owner !== undefined) {
 			const detail = `The code ${code} belongs to ${names.get(owner) ?? "another partner"} already. Remove it there first, or remove the line.`;
 			return { verdict: needsFixing(detail), meant: null };
@@ -95,7 +95,7 @@ async function judgeCodes(db: Db, rows: readonly JobRow[]): Promise<JudgedCode[]
 		}
 		counts.set(partnership.id, count + 1);
 		owners.set(keyOf(programme.id, folded), partnership.id);
-		return { verdict: bring(null), meant: one.value };
+		return { verdict: willChange(null), meant: one.value };
 	});
 }
 

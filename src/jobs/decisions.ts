@@ -27,16 +27,16 @@ import { findRefunds } from "../store/queries/refunds.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
-	bring,
 	type Cells,
 	cellOf,
-	findTheSame,
 	type JobKind,
 	type JobRow,
 	type JobScope,
 	needsFixing,
+	needsNoChange,
 	type RowVerdict,
 	reasonWord,
+	willChange,
 } from "./kind.ts";
 
 export const DECISIONS: JobKind = {
@@ -234,7 +234,7 @@ function foresee(conversion: Conversion, decision: Decision): RowVerdict {
 		case "apply":
 			return changeTo(BECOMES[decision.move], conversion);
 		case "already":
-			return findTheSame();
+			return needsNoChange();
 		case "refuse":
 			return needsFixing(plainWords(verdict.fault));
 		default:
@@ -256,7 +256,7 @@ function foreseeRefund(
 		case "reverse":
 			return changeTo("REVERSED", conversion);
 		case "already":
-			return findTheSame();
+			return needsNoChange();
 		case "refuse":
 			return needsFixing(plainWords(verdict.fault));
 		default:
@@ -267,7 +267,7 @@ function foreseeRefund(
 /** Returns the verdict on a line that gives the conversion this status. */
 function changeTo(status: DecidedStatus, conversion: Conversion): RowVerdict {
 	const { currency, basket_value: basket, commission, network_fee: fee, test } = conversion;
-	return bring({ status, currency, basket, commission, fee, isTest: test === 1 });
+	return willChange({ status, currency, basket, commission, fee, isTest: test === 1 });
 }
 
 /** Returns the verdict on a line that refunds a part. */
@@ -276,7 +276,7 @@ function refundTo(
 	after: Pick<Conversion, "commission" | "network_fee">,
 	amount: string,
 ): RowVerdict {
-	return bring({
+	return willChange({
 		status: "REFUNDED",
 		currency: before.currency,
 		basket: amount,
@@ -318,7 +318,7 @@ async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[])
 		const result = decided.next().value;
 		if (result === undefined) throw new Error("a decision came back without its result");
 		if (!result.ok) return needsFixing(plainWords(result.fault));
-		return result.value.outcome === "changed" ? changeOf(one, result.value) : findTheSame();
+		return result.value.outcome === "changed" ? changeOf(one, result.value) : needsNoChange();
 	});
 }
 

@@ -199,7 +199,7 @@ test("lines about the same thing are found among many lines, together with wheth
 		settled: null,
 	}));
 	seen.note(rows);
-	equal(seen.hasOthers, true);
+	equal(seen.hasRepeats, true);
 	const settled = seen.settle(rows).map((row) => row.settled?.detail ?? null);
 	const at = (line: number) => settled[line - 1];
 	equal(at(500), null, "the first line counts");

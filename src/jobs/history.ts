@@ -16,6 +16,7 @@ import {
 } from "../domain/conversion.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { addAmounts, zeroIn } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import { ratesFor } from "../domain/rate.ts";
 import { DAY_MS, utcSecond } from "../domain/time.ts";
@@ -41,7 +42,6 @@ import {
 } from "./imported-sale.ts";
 import {
 	type ApplyDeps,
-	bring,
 	type Cells,
 	cellOf,
 	compareWith,
@@ -56,6 +56,7 @@ import {
 	needsFixing,
 	type RowVerdict,
 	reasonWord,
+	willChange,
 } from "./kind.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [
@@ -122,7 +123,7 @@ async function judgeHistory(
 		const { programme, history } = read.value;
 		const { orderId: order_id, eventType: event_type } = history;
 		const present = known.get(nameOfOrder({ programme_id: programme.id, order_id, event_type }));
-		return present === undefined ? bringHistory(read.value) : compare(present, history);
+		return present === undefined ? verdictOnNew(read.value) : compare(present, history);
 	});
 }
 
@@ -183,14 +184,14 @@ function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): Order
 		present: undefined,
 		judge: (present) =>
 			present === null
-				? { kind: "move", step: stepFor(), done: () => bringHistory(meant) }
+				? { kind: "move", step: stepFor(), done: () => verdictOnNew(meant) }
 				: { kind: "answer", result: succeed(compare(present, history)) },
 	};
 }
 
-function bringHistory({ programme, history }: Meant): RowVerdict {
+function verdictOnNew({ programme, history }: Meant): RowVerdict {
 	const { status, basket, commission, fee } = history;
-	return bring({ status, currency: programme.currency, basket, commission, fee });
+	return willChange({ status, currency: programme.currency, basket, commission, fee });
 }
 
 function compare(known: Conversion, history: History): RowVerdict {
@@ -199,13 +200,20 @@ function compare(known: Conversion, history: History): RowVerdict {
 	// time.
 	const isReversedSince =
 		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
-	const { decided_at_ms: hereMs } = known;
+	const { decided_at_ms: hereMs, refunded_value: refunded } = known;
 	const { decidedAtMs } = history;
+	const value = addAmounts(known.basket_value, refunded ?? zeroIn(known.currency));
 	const differences = [
 		...differ("status", known.status.toLowerCase(), history.status.toLowerCase(), !isReversedSince),
-		...differ("amount", known.basket_value, history.basket),
-		...differ("commission", known.commission, history.commission, history.says.commission),
-		...differ("fee", known.network_fee, history.fee, history.says.fee),
+		...differ("amount", value, history.basket),
+		// A refund has changed commission and fee since the import.
+		...differ(
+			"commission",
+			known.commission,
+			history.commission,
+			history.says.commission && refunded === null,
+		),
+		...differ("fee", known.network_fee, history.fee, history.says.fee && refunded === null),
 		...differ("reason", known.reason ?? "none", history.reason ?? "none", !isReversedSince),
 		// Times of sale are compared only for imported conversions, because the shop's clock and that of the old
 		// software may differ.

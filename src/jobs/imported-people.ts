@@ -8,8 +8,8 @@ import type { Db } from "../store/store.ts";
 import type { ApplyDeps } from "./kind.ts";
 
 /**
- * Returns why the person gets no invitation mail, or null if they get one. `leadsTo` is what an open invitation
- * leads to as well. The number of mails in an hour is limited for imports on a page, and not for the command line.
+ * Returns why the person gets no invitation mail, or null if they get one. `leadsTo` names what the person is added to,
+ * which an open invitation also gives access to. The number of mails in an hour is limited for imports on a page, and not for the command line.
  */
 export async function whyUninvited(
 	trx: Db,

@@ -103,7 +103,10 @@ export interface JobColumn {
 	isOptional?: true;
 	/** True if spaces around the cell's text are significant. By default they are removed. */
 	keepsSpace?: true;
-	/** Number of characters that are read of a cell. Each column must refuse a text that is so long. */
+	/**
+	 * Number of characters after which a cell is cut off. The column must refuse a text of this length, because a part of
+	 * it may be missing.
+	 */
 	maxCharacters?: number;
 }
 
@@ -198,14 +201,17 @@ export const IMPORT_WORDS: JobKind["resultWords"] = {
 /** Maximum number of lines that can be uploaded on a page. The command line accepts more. */
 export const MAX_IMPORTED_ROWS = 500_000;
 
-export function bring(money: RowMoney | null, detail: string | null = null): RowVerdict {
+/** Returns the verdict on a line that changes something. */
+export function willChange(money: RowMoney | null, detail: string | null = null): RowVerdict {
 	return { kind: "change", detail, money };
 }
 
-export function findTheSame(detail: string | null = null): RowVerdict {
+/** Returns the verdict on a line whose change was made before. */
+export function needsNoChange(detail: string | null = null): RowVerdict {
 	return { kind: "already", detail, money: null };
 }
 
+/** Returns the refusal of a line. `detail` tells a person how to fix it. */
 export function needsFixing(detail: string, word?: string): RowVerdict {
 	return { kind: "refused", detail, money: null, word };
 }
@@ -237,7 +243,7 @@ export function compareWith(
 	differences: readonly string[],
 	same: string | null = null,
 ): RowVerdict {
-	if (differences.length === 0) return findTheSame(same);
+	if (differences.length === 0) return needsNoChange(same);
 	return needsFixing(`${what} is here already, and differs: ${differences.join("; ")}.`);
 }
 

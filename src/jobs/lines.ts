@@ -12,10 +12,10 @@ import { RESULT_COLUMNS } from "./file.ts";
 import {
 	type Cells,
 	cellOf,
-	findTheSame,
 	type JobKind,
 	type JobRow,
 	needsFixing,
+	needsNoChange,
 	ROW_VERDICTS,
 	type RowVerdict,
 } from "./kind.ts";
@@ -207,7 +207,7 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 export interface SeenLines {
 	note(rows: readonly JobRow[]): void;
 	/** True if two or more lines are about the same thing. */
-	readonly hasOthers: boolean;
+	readonly hasRepeats: boolean;
 	/**
 	 * Marks lines that contradict each other, so that all of them are refused. It must be called in the order
 	 * of the file, after all lines were added by `note`.
@@ -217,21 +217,21 @@ export interface SeenLines {
 
 export function createSeenLines(kind: JobKind): SeenLines {
 	const whole = (cells: Cells) => JSON.stringify(kind.columns.map(({ name }) => cellOf(cells, name)));
-	const own = compareLines({ noun: kind.noun[0], keyOf: kind.keyOf, saysOf: kind.saysOf ?? whole });
+	const compared = compareLines({ noun: kind.noun[0], keyOf: kind.keyOf, saysOf: kind.saysOf ?? whole });
 	const shared = kind.shared === undefined ? null : compareLines(kind.shared);
 	return {
-		get hasOthers() {
-			return own.hasOthers || shared?.hasOthers === true;
+		get hasRepeats() {
+			return compared.hasRepeats || shared?.hasRepeats === true;
 		},
 		note(rows) {
-			own.note(rows);
+			compared.note(rows);
 			shared?.note(rows);
 		},
 		settle: (rows) =>
 			rows.map((row) => {
-				const verdict = own.judge(row);
+				const verdict = compared.judge(row);
 				const other = shared?.judge(row) ?? null;
-				// Lines may agree about a shared thing, and still say different things about their own.
+				// Lines that agree about the shared thing are still about different things, so each is judged on its own.
 				return { ...row, settled: verdict ?? (other?.kind === "refused" ? other : null) };
 			}),
 	};
@@ -249,7 +249,7 @@ function compareLines(thing: ComparedThing) {
 	 * different content.
 	 */
 	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
-	let hasOthers = false;
+	let hasRepeats = false;
 	const keyOf = ({ cells }: JobRow) => {
 		const key = thing.keyOf(cells);
 		if (key === null) return null;
@@ -261,14 +261,14 @@ function compareLines(thing: ComparedThing) {
 		const seen = known.get(keyOf(row) ?? -1);
 		if (seen === undefined || !seen.isRepeated) return null;
 		const { line, says, other } = seen;
-		if (other === null) return line === row.line ? null : findTheSame(`Line ${line} says the same.`);
+		if (other === null) return line === row.line ? null : needsNoChange(`Line ${line} says the same.`);
 		return needsFixing(
 			`Line ${says === saysOf(row) ? other : line} says something else about the same ${thing.noun}. Keep one of the two.`,
 		);
 	}
 	return {
-		get hasOthers() {
-			return hasOthers;
+		get hasRepeats() {
+			return hasRepeats;
 		},
 		note(rows: readonly JobRow[]): void {
 			for (const row of rows) {
@@ -277,7 +277,7 @@ function compareLines(thing: ComparedThing) {
 				const seen = known.get(key);
 				if (seen === undefined) known.set(key, { line: row.line, says, isRepeated: false, other: null });
 				else {
-					hasOthers = seen.isRepeated = true;
+					hasRepeats = seen.isRepeated = true;
 					if (seen.says !== says) seen.other ??= row.line;
 				}
 			}

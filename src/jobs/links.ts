@@ -1,5 +1,5 @@
 // Imports partner links from other software, so that published links keep working: the code becomes /c/<code>. A
-// link must lead to an address of its programme's shop, as every link.
+// link must lead to an address of its programme's shop, like every link.
 
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { landingUrl, MAX_TARGET_LENGTH, sayHost } from "../domain/click.ts";
@@ -20,7 +20,6 @@ import { noteImported } from "./audit-imported.ts";
 import { PROGRAMME_COLUMN } from "./imported-sale.ts";
 import {
 	type ApplyDeps,
-	bring,
 	type Cells,
 	cellOf,
 	compareWith,
@@ -31,6 +30,7 @@ import {
 	MAX_IMPORTED_ROWS,
 	needsFixing,
 	type RowVerdict,
+	willChange,
 } from "./kind.ts";
 import {
 	type ActiveAgreement,
@@ -87,12 +87,12 @@ interface JudgedLink {
 async function judgeLinks(db: Db, rows: readonly JobRow[]): Promise<JudgedLink[]> {
 	const read = await readLinks(db, rows);
 	const codes = read.flatMap((one) => (one.ok ? [one.value.code] : []));
-	const taken = await findOwnedLinks(db, codes);
+	const existing = await findOwnedLinks(db, codes);
 	return read.map((one) => {
 		if (!one.ok) return { verdict: needsFixing(plainWords(one.fault)), meant: null };
-		const present = taken.get(one.value.code);
+		const present = existing.get(one.value.code);
 		return present === undefined
-			? { verdict: bring(null), meant: one.value }
+			? { verdict: willChange(null), meant: one.value }
 			: { verdict: compare(present, one.value), meant: null };
 	});
 }
@@ -167,15 +167,17 @@ async function applyLinks(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Pr
 			partnership_id: partnership.id,
 		})),
 	);
-	const made = new Set(inserted.map(({ code }) => code));
+	const insertedCodes = new Set(inserted.map(({ code }) => code));
 	await noteImported(
 		trx,
 		deps,
 		"links",
-		meant.filter(({ code }) => made.has(code)).map(({ partnership, code }) => ({ partnership, text: code })),
+		meant
+			.filter(({ code }) => insertedCodes.has(code))
+			.map(({ partnership, code }) => ({ partnership, text: code })),
 	);
 	return judged.map(({ verdict, meant: link }) =>
-		link === null || made.has(link.code)
+		link === null || insertedCodes.has(link.code)
 			? verdict
 			: needsFixing(`The link code ${link.code} was taken a moment ago. Give this link another code.`),
 	);

@@ -162,7 +162,7 @@ async function storeLines(deps: ConversionsDeps, newJob: NewJob, feed: Feed, job
 	});
 	if (!fed.ok) return fed;
 	if (rowCount === 0) return refuseNothing(newJob);
-	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
+	if (seen.hasRepeats) await settleStored(deps, kind, job, seen);
 	const change = { state: "uploaded", row_count: rowCount, claim_until_ms: 0 } as const;
 	const uploaded = { ...job, ...change };
 	await store.transact(async (trx) => {

@@ -38,19 +38,19 @@ import {
 } from "./imported-sale.ts";
 import {
 	type ApplyDeps,
-	bring,
 	type Cells,
 	cellOf,
 	compareWith,
 	differ,
-	findTheSame,
 	IMPORT_WORDS,
 	type JobKind,
 	type JobRow,
 	type JobScope,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	needsNoChange,
 	type RowVerdict,
+	willChange,
 } from "./kind.ts";
 import { findNamedAgreements, type NamedAgreement, PARTNER_COLUMN } from "./named-partners.ts";
 
@@ -122,7 +122,7 @@ async function judgeOpen(db: Db, _: JobScope, rows: readonly JobRow[], nowMs: nu
 		if (!read.ok) return needsFixing(plainWords(read.fault));
 		const present = conversions.get(nameOf(read.value));
 		return present === undefined
-			? bringConversion(read.value, nowMs)
+			? verdictOnNew(read.value, nowMs)
 			: compare(present, credits.get(present.id), read.value);
 	});
 }
@@ -189,8 +189,8 @@ function readConversion(cells: Cells, agreement: NamedAgreement, nowMs: number):
 /** Returns the rates of a sale that is recorded now, as conversions/record.ts determines them. */
 function ratesOfAgreement({ programme, partnership }: NamedAgreement, cells: Cells): Rates {
 	if (programme.credits_partners === 1 && partnership === null) return noRates(zeroIn(programme.currency));
-	const own = partnership === null ? null : commissionsOf(partnership, programme.currency);
-	return ratesFor(ratesOf(programme), own, ratedTypeOf(cells));
+	const commissions = partnership === null ? null : commissionsOf(partnership, programme.currency);
+	return ratesFor(ratesOf(programme), commissions, ratedTypeOf(cells));
 }
 
 type Times = Pick<MeantConversion, "soldAtMs" | "approveAtMs" | "saysApproval">;
@@ -230,7 +230,7 @@ function requestFor(
 		present: undefined,
 		judge: (present) =>
 			present === null
-				? { kind: "move", step: stepFor(deps, meant), done: () => bringConversion(meant, nowMs) }
+				? { kind: "move", step: stepFor(deps, meant), done: () => verdictOnNew(meant, nowMs) }
 				: { kind: "answer", result: succeed(compare(present, credits.get(present.id), meant)) },
 	};
 }
@@ -262,10 +262,10 @@ function stepFor({ clock, random, personId }: ApplyDeps, meant: MeantConversion)
 	};
 }
 
-function bringConversion(meant: MeantConversion, nowMs: number): RowVerdict {
+function verdictOnNew(meant: MeantConversion, nowMs: number): RowVerdict {
 	const { programme, basket, commission, fee, approveAtMs } = meant;
 	const money = { status: "RECORDED", currency: programme.currency, basket, commission, fee } as const;
-	return bring(money, approveAtMs <= nowMs ? REMARK : null);
+	return willChange(money, approveAtMs <= nowMs ? REMARK : null);
 }
 
 function compare(known: Conversion, credit: NamedCredit | undefined, meant: MeantConversion): RowVerdict {
@@ -301,9 +301,9 @@ function compare(known: Conversion, credit: NamedCredit | undefined, meant: Mean
 		),
 	];
 	if (differences.length > 0) return compareWith("This order", differences);
-	if (isUnchanged) return findTheSame();
+	if (isUnchanged) return needsNoChange();
 	const status = known.status.toLowerCase();
-	return findTheSame(
+	return needsNoChange(
 		isImported
 			? `It was imported before, and changed here since. It is ${status} now.`
 			: `It came here in another way already, and is ${status}.`,

@@ -28,7 +28,6 @@ import { sayUninvited, whyUninvited } from "./imported-people.ts";
 import { PROGRAMME_COLUMN } from "./imported-sale.ts";
 import {
 	type ApplyDeps,
-	bring,
 	type Cells,
 	cellOf,
 	compareWith,
@@ -41,6 +40,7 @@ import {
 	MAX_IMPORTED_ROWS,
 	needsFixing,
 	type RowVerdict,
+	willChange,
 } from "./kind.ts";
 import { sayEnded } from "./named-partners.ts";
 import { readWrittenRate } from "./written-rate.ts";
@@ -149,7 +149,7 @@ async function judgeLine(db: Db, { cells }: JobRow): Promise<JudgedLine> {
 	}
 	const needsPerson = emails.length === 0;
 	const changes = joins || needsPerson;
-	return { verdict: changes ? bring(null) : same, plan: { meant, partner, needsPerson, joins } };
+	return { verdict: changes ? willChange(null) : same, plan: { meant, partner, needsPerson, joins } };
 }
 
 function sayNotCrediting({ name }: Programme): string {
@@ -234,8 +234,9 @@ function compare(
 	if (partnership === null) return differences;
 	const { programme_currency: currency } = partnership;
 	const here = commissionsOf(partnership, currency);
-	const say = (own: Rate | null) => (own === null ? "the programme's" : sayRate(own, currency));
-	const sayAll = (own: MeantPartner["byType"]) => sayByType(own, say).replaceAll("\n", "; ") || "none";
+	const say = (commission: Rate | null) =>
+		commission === null ? "the programme's" : sayRate(commission, currency);
+	const sayAll = (rates: MeantPartner["byType"]) => sayByType(rates, say).replaceAll("\n", "; ") || "none";
 	return [
 		...differences,
 		...differ("rate", say(here.commission), say(rate), rate !== null),
@@ -272,7 +273,7 @@ async function applyLine(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerd
 		if (!joined.ok) return needsFixing(plainWords(joined.fault));
 	}
 	const remark = invitee === null ? null : await addPerson(trx, deps, actor, partner, invitee.value);
-	return bring(null, remark);
+	return willChange(null, remark);
 }
 
 function actorOf({ personId }: ApplyDeps): AuditedActor {

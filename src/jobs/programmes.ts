@@ -35,20 +35,20 @@ import type { Db } from "../store/store.ts";
 import { sayUninvited, whyUninvited } from "./imported-people.ts";
 import {
 	type ApplyDeps,
-	bring,
 	type Cells,
 	cellOf,
 	compareWith,
 	differ,
 	findNamedProgrammes,
-	findTheSame,
 	IMPORT_WORDS,
 	inOrder,
 	type JobKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	needsNoChange,
 	type RowVerdict,
+	willChange,
 } from "./kind.ts";
 
 /**
@@ -171,7 +171,7 @@ async function judgeProgramme(db: Db, { cells }: JobRow): Promise<JudgedProgramm
 	const owner = await findPersonByEmail(db, email);
 	if (owner?.kind === "staff") return settle(needsFixing(staffCannotOwn(email)));
 	const meant = { opening: parsed.value, creditsPartners: credits, hosts: hosts.value };
-	return { verdict: bring(null), meant };
+	return { verdict: willChange(null), meant };
 }
 
 async function compareProgramme(
@@ -279,7 +279,7 @@ async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 	const { email, membership } = read.value;
 	const person = await findPersonByEmail(db, email);
 	const known = person === undefined ? null : await comparePerson(db, person, membership);
-	return { verdict: known ?? bring(null), meant: read.value };
+	return { verdict: known ?? willChange(null), meant: read.value };
 }
 
 /** Compares a line with the person's present role. Returns null if the person is not in the programme yet. */
@@ -293,7 +293,7 @@ async function comparePerson(
 	}
 	const present = await findRole(db, programme.id, person.id);
 	if (present === undefined) return null;
-	if (present === role) return findTheSame();
+	if (present === role) return needsNoChange();
 	return needsFixing(
 		`${person.email} is here already, and differs: role ${present} here, ${role} in the file. Change it on the People page, or correct the line.`,
 	);
@@ -334,7 +334,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	const whyNot = await whyUninvited(trx, deps, person, "programme");
 	if (whyNot !== null) {
 		added.push(await addSilently(trx, deps, person, membership));
-		return bring(null, whyNot);
+		return willChange(null, whyNot);
 	}
 	const actor = deps.personId === null ? COMMAND_LINE : ({ personId: deps.personId, kind: "staff" } as const);
 	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, actor);

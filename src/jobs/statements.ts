@@ -14,11 +14,11 @@ import {
 	type Cells,
 	type CollectedLines,
 	cellOf,
-	findTheSame,
 	type JobKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	needsNoChange,
 	type RowVerdict,
 } from "./kind.ts";
 
@@ -151,7 +151,7 @@ function verdictOn(expected: ExpectedStatement, outcome: IssueOutcome): RowVerdi
 		case "issued":
 			return issueOf(expected, outcome.statement.number);
 		case "already":
-			return findTheSame(`Statement ${outcome.number} was issued for this month.`);
+			return needsNoChange(`Statement ${outcome.number} was issued for this month.`);
 		case "later":
 			return needsFixing(
 				`Statement ${outcome.number} for ${outcome.month} was issued, which contains these entries.`,

@@ -1,5 +1,6 @@
 // Summary of a job before or after it is applied: numbers of lines by verdict, amounts by status and
-// currency, totals of statements, and the first lines that must be fixed. Its size is limited, whatever the size of the file.
+// currency, totals of statements, and the first lines that must be fixed. Its size does not depend on the size of the
+// file.
 
 import * as z from "zod";
 import { addAmounts, currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
@@ -67,8 +68,8 @@ export function addToSummary(summary: JobSummary, rows: readonly JudgedRow[]): v
 	}
 }
 
-function addMoney({ money }: JobSummary, brought: RowMoney): void {
-	const { status, currency, isTest = false } = brought;
+function addMoney({ money }: JobSummary, added: RowMoney): void {
+	const { status, currency, isTest = false } = added;
 	const digits = currencyDigits(currency);
 	const write = (minor: bigint) => formatMinor(minor, digits.ok ? digits.value : 0);
 	let total = money.find((known) => known.status === status && known.currency === currency);
@@ -82,7 +83,7 @@ function addMoney({ money }: JobSummary, brought: RowMoney): void {
 	if (isTest) total.tests += 1;
 	else {
 		for (const part of ["basket", "commission", "fee"] as const) {
-			total[part] = write(minorUnits(total[part]) + minorUnits(brought[part]));
+			total[part] = write(minorUnits(total[part]) + minorUnits(added[part]));
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Issues statements, in the transaction of a batch. The network's row and the counter of the year's numbers are locked
-// first, so that one transaction at a time issues statements and the numbers have no gaps. A statement is issued only with exactly the
-// amounts that a person has seen in the preview.
+// first, so that one transaction at a time issues statements and the numbers have no gaps. A statement is issued only
+// with exactly the amounts that a person has seen in the preview.
 
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { monthIn, writeNumber } from "../domain/statement.ts";
@@ -90,7 +90,7 @@ export async function issueStatements(
 
 const COMPARED = ["opening", "earned", "changed", "adjusted", "total", "isCarried", "entries"] as const;
 
-/** Returns whether two statements contain the same. Entries are only added, so their number shows a change. */
+/** Returns whether nothing changed. Entries are never removed, so their number shows whether one was added. */
 function isSame(one: DueStatement, other: DueStatement): boolean {
 	return COMPARED.every((field) => one[field] === other[field]);
 }
@@ -132,11 +132,11 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 		};
 	});
 	const statements = (await insertStatements(trx, rows)).sort((one, other) => one.seq - other.seq);
-	const taken = await takeOpenEntries(trx, statements, month.endMs);
+	const moved = await takeOpenEntries(trx, statements, month.endMs);
 	const entries = accepted.reduce((count, { due }) => count + due.entries, 0);
 	// A transaction that began before the end of the month may have committed an entry just now. The batch is then rolled
 	// back. When it is tried again, the line of that partner is refused because the account changed.
-	if (taken !== entries) throw new Error("an entry was written while its statement was issued");
+	if (moved !== entries) throw new Error("an entry was written while its statement was issued");
 	await writeLines(trx, accepted, statements);
 	await tellIssued(trx, deps, writing, statements);
 	return statements;
