@@ -182,7 +182,7 @@ export async function giveUseBack(db: Db, use: Use): Promise<void> {
 }
 
 /** Resets the count of a subject, so that its earlier uses no longer count. */
-export async function forgetUse(db: Db, use: Use): Promise<void> {
+export async function resetCount(db: Db, use: Use): Promise<void> {
 	await resetUses(db, keyOf(use));
 }
 

@@ -23,7 +23,7 @@ import {
 import { type DeviceDeps, findDevice } from "./device-cookie.ts";
 import { type EndedAccess, endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
-import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
+import { giveUseBack, LIMITS, resetCount, triesFrom, type Use, useLimits } from "./limits.ts";
 import { issueSignInLink } from "./sign-in-links.ts";
 
 /** Checks whether a new password is acceptable. */
@@ -63,7 +63,7 @@ export async function checkPassword(
 	// A right password resets the count of the browser or address block that it came from. In the other counts,
 	// only this attempt is taken back.
 	const [fromHere, ...others] = counted.value;
-	if (fromHere !== undefined) await forgetUse(deps.store.db, fromHere);
+	if (fromHere !== undefined) await resetCount(deps.store.db, fromHere);
 	for (const use of others) await giveUseBack(deps.store.db, use);
 	return succeed(hash);
 }
@@ -94,8 +94,8 @@ export async function countPassword(
  * Device cookies need no reset, because a new password invalidates them.
  */
 export async function forgetWrongPasswords(trx: Db, email: string, address: string | null): Promise<void> {
-	await forgetUse(trx, { limit: LIMITS.wrongPasswords, subject: email });
-	if (address !== null) await forgetUse(trx, fromAddressBlock(email, address));
+	await resetCount(trx, { limit: LIMITS.wrongPasswords, subject: email });
+	if (address !== null) await resetCount(trx, fromAddressBlock(email, address));
 }
 
 function fromAddressBlock(email: string, address: string): Use {
