@@ -117,7 +117,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a final failure leaves its row in the queue",
 		promise: "3 a delivery has one end or a due time",
-		seed: 17,
+		seed: 1,
 		module: () => import("../../src/store/sqlite/queue.ts"),
 		replaces: "createSqliteQueue",
 		by: (genuine) => (database) => leaveInQueue(genuine(database), "failed"),

@@ -43,6 +43,7 @@ const DEADLINE_MS = 5_000;
 const MAX_LATENCY_MS = 80;
 const GOOD_STATUSES = [200, 201, 202, 204, 204, 204];
 const BAD_STATUSES = [301, 302, 308, 400, 401, 404, 404, 408, 408, 410, 429, 429, 500, 502, 503, 503, 504];
+const FINAL_REFUSAL = 404;
 const PUBLIC_ADDRESS = "93.184.215.14";
 const OTHER_PUBLIC_ADDRESS = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
 export const PRIVATE_ADDRESSES: readonly string[] = [
@@ -67,6 +68,7 @@ export function createNetwork(
 	const moodsOf = new Map<string, Mood[]>();
 	// Each process has its own transport with its own cache of targets.
 	const targetsOf = new WeakMap<ServiceProcess, Targets>();
+	let hasRefused = false;
 
 	function findTargets(process: ServiceProcess): Targets {
 		const targets = targetsOf.get(process) ?? createTargets([]);
@@ -96,8 +98,13 @@ export function createNetwork(
 
 	function drawFate({ badPercent }: Mood, random: SeededRandom): Fate {
 		const tookMs = 2 * random.between(1, MAX_LATENCY_MS);
-		if (!random.chance(badPercent / 100))
-			return { kind: "answered", status: random.pick(GOOD_STATUSES), tookMs };
+		if (!random.chance(badPercent / 100)) {
+			const status = random.pick(GOOD_STATUSES);
+			if (hasRefused) return { kind: "answered", status, tookMs };
+			// The first good answer of a run becomes a refusal, so that every run has a delivery that fails finally.
+			hasRefused = true;
+			return { kind: "answered", status: FINAL_REFUSAL, tookMs };
+		}
 		switch (random.between(1, 6)) {
 			case 1:
 				return { kind: "silence" };

@@ -1,5 +1,7 @@
 // Watches how results are stored. A result may change a delivery only if its queue row is still as it was
-// read. The next attempt must be due exactly its delay after the end of the last one.
+// read. The next attempt must be due exactly its delay after the end of the last one. A delivery that ended must
+// not stay in the queue. This is checked at once, because a person may resend a failed delivery later, which
+// would hide the wrong row.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Settlement } from "../../src/store/queries/queue.ts";
@@ -47,6 +49,15 @@ export function createSettlingAuditor(
 		);
 	}
 
+	function checkEnd({ kind, delivery }: Settlement): void {
+		if (kind === "retry") return;
+		demand(
+			findRow.get(delivery.id) === undefined,
+			"3 a delivery has one end or a due time",
+			() => `delivery ${delivery.id} ended and is still in the queue`,
+		);
+	}
+
 	return (settlements) => {
 		const ours = new Set<number>();
 		for (const { delivery } of settlements) {
@@ -62,7 +73,9 @@ export function createSettlingAuditor(
 						`results of deliveries ${wrong.join(", ")} were stored although they were not in progress, or not stored although they were`,
 				);
 				for (const settlement of settlements) {
-					if (settledIds.has(settlement.delivery.id)) checkDueTime(settlement);
+					if (!settledIds.has(settlement.delivery.id)) continue;
+					checkDueTime(settlement);
+					checkEnd(settlement);
 				}
 			});
 	};
