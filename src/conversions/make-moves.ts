@@ -18,7 +18,7 @@ import {
 } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
-import { entriesFor, type Owing } from "../domain/ledger.ts";
+import { entriesFor, type Owing, PARTNER_CHANGED } from "../domain/ledger.ts";
 import { amountAt, type Rates, writeRates } from "../domain/rate.ts";
 import type { Change, HotWrites, NewEntry, NewMove, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
@@ -289,7 +289,7 @@ function entriesOf(
 			amount,
 			currency: conversion.currency,
 			person_id: step.personId ?? null,
-			reason: step.reason ?? null,
+			reason: step.move === "credit" ? PARTNER_CHANGED : (step.reason ?? null),
 			at_ms: nowMs,
 		}));
 	});
