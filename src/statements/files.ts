@@ -18,7 +18,8 @@ import {
 } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
 import type { StatementsDeps } from "./deps.ts";
-import { openParties, type StatementParties } from "./parties.ts";
+import { openParties } from "./parties.ts";
+import { openDetails, type StoredDetails } from "./payment-details.ts";
 
 /** Returns the proof of a statement, for staff and for the partner's people. */
 export function proofFile(
@@ -50,14 +51,14 @@ function amountOf(kind: StatementEntry["kind"]) {
 	return (row: StatementEntry) => (row.kind === kind ? row.amount : "");
 }
 
-type Payable = ListedStatement & { parties: StatementParties | null };
+type Payable = ListedStatement & { details: StoredDetails | null };
 
 const PAYOUT_COLUMNS: CsvColumns<Payable> = [
 	["number", (row) => row.number],
-	["payee", ({ parties, partner_name }) => parties?.partner.details?.payee ?? partner_name],
-	["account", ({ parties }) => parties?.partner.details?.iban || (parties?.partner.details?.account ?? "")],
-	["bic", ({ parties }) => parties?.partner.details?.bic ?? ""],
-	["country", ({ parties }) => parties?.partner.details?.country ?? ""],
+	["payee", ({ details, partner_name }) => details?.payee ?? partner_name],
+	["account", ({ details }) => details?.iban || (details?.account ?? "")],
+	["bic", ({ details }) => details?.bic ?? ""],
+	["country", ({ details }) => details?.country ?? ""],
 	["amount", (row) => row.total, "amount"],
 	["currency", (row) => row.currency],
 	["reference", (row) => `Statement ${row.number}`],
@@ -67,7 +68,8 @@ const PAYOUT_COLUMNS: CsvColumns<Payable> = [
 
 /**
  * Returns the file of all statements that are to be paid, of one month or of all. Only staff may have it, because it
- * contains the accounts of all partners. An account is that of the day on which the statement was issued.
+ * contains the accounts of all partners. An account is that of the day on which the statement was issued. If the partner
+ * had entered none until then, it is the present one.
  */
 export function payoutFile(
 	db: Db,
@@ -84,6 +86,11 @@ async function* readPayable(
 	filter: StatementFilter,
 ): AsyncGenerator<readonly Payable[]> {
 	for await (const rows of readStatements(db, { ...filter, state: "to_pay" }, CSV_BATCH_ROWS)) {
-		yield rows.map((row): Payable => ({ ...row, parties: openParties(deps, row) }));
+		const payable = rows.map((row): Payable => {
+			return { ...row, details: openParties(deps, row)?.partner.details ?? null };
+		});
+		const without = payable.filter(({ details }) => details === null).map((row) => row.partner_id);
+		const present = await openDetails(db, deps, without);
+		yield payable.map((row) => ({ ...row, details: row.details ?? present.get(row.partner_id) ?? null }));
 	}
 }

@@ -107,6 +107,16 @@ eachDatabase("payments of statements", (database) => {
 		equal(second, `2026-0002,Other,'+49 30 1,,DE,20.00,EUR,Statement 2026-0002,Partner 1,${idOf(1)}`);
 		equal(third, `2026-0004,'=1+1,,,,40.00,EUR,Statement 2026-0004,'=1+1,${idOf(3)}`);
 		equal(rest.length, 8, "the statement that was carried forward is not paid");
+		const late = { payee: "Late", address: "", country: "", vatId: "", iban: IBAN, bic: "", account: "" };
+		const [latecomer, changed] = [members[4]?.partner, members[1]?.partner];
+		ok(latecomer !== undefined && changed !== undefined);
+		ok((await savePaymentDetails(network.deps, network.staff, latecomer.id, late)).ok);
+		ok((await savePaymentDetails(network.deps, network.staff, changed.id, late)).ok);
+		const again = (
+			await Array.fromAsync(payoutFile(database.store.reader, network.deps, { month: "2026-10" }))
+		).join("");
+		match(again, new RegExp(`,Late,${IBAN},.*,${latecomer.public_id}\r\n`), "it had none when it was issued");
+		ok(again.includes(`${second}\r\n`), "a statement keeps the account of its day");
 	});
 
 	test("the proof has times in the zone of the statement, and decimal commas for spreadsheets that expect them", async () => {
