@@ -87,7 +87,7 @@ export function parseIban(text: string): Result<string> {
 	if (!/^[A-Z]{2}\d{2}[A-Z\d]{10,30}$/.test(iban)) {
 		return refuse(
 			"invalid_iban",
-			"An IBAN has two letters, two digits and up to 30 more characters.",
+			"An IBAN has two letters, two digits and up to 30 more characters. Copy it again from the bank.",
 			"iban",
 		);
 	}

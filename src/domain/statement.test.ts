@@ -63,7 +63,7 @@ test("a month that is not over in the network's zone is refused, until its last 
 	equal(early.fault.code, "month_not_over");
 	equal(
 		early.fault.detail,
-		"2026-10 is not over yet in the network's time zone (Europe/Berlin). Choose 2026-09 or an earlier month.",
+		"October 2026 is not over yet in the network's time zone (Europe/Berlin). Choose September 2026 or an earlier month.",
 	);
 });
 

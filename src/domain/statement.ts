@@ -76,7 +76,8 @@ export function monthEndMs(month: string, zone: string): number {
 /** Checks that a month is over in a time zone, because its statements must contain all entries of the month. */
 export function checkMonthIsOver(month: string, zone: string, nowMs: number): Result<string> {
 	if (monthEndMs(month, zone) <= nowMs) return succeed(month);
-	const detail = `${month} is not over yet in the network's time zone (${zone}). Choose ${monthBefore(monthIn(nowMs, zone))} or an earlier month.`;
+	const last = sayMonth(monthBefore(monthIn(nowMs, zone)));
+	const detail = `${sayMonth(month)} is not over yet in the network's time zone (${zone}). Choose ${last} or an earlier month.`;
 	return refuse("month_not_over", detail, "month");
 }
 

@@ -187,7 +187,7 @@ function refuseNothing({ file }: NewJob): ReturnType<typeof refuse> {
 		? refuse("nothing_selected", "Nothing is selected. Select conversions first, then choose what to do.")
 		: refuse(
 				"malformed_file",
-				"No line has a decision. Write approve, reject or reverse into the column decision, and upload the file again.",
+				"No line has a decision. Write approve, reject, reverse or refund into the column decision, and upload the file again.",
 				"file",
 			);
 }

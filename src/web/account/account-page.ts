@@ -49,7 +49,7 @@ const SETTINGS_FORM = declareForm({
 		label: "Mails about my sales",
 		hint: "They say what was recorded, approved, rejected and reversed, and why.",
 		options: [
-			{ value: "daily", label: "One mail a day, if something happened" },
+			{ value: "daily", label: "Daily summary" },
 			{ value: "each", label: "For each sale (at most every ten minutes)" },
 			{ value: "none", label: "None" },
 		],

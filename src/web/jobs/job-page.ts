@@ -270,15 +270,17 @@ function renderOutcome(view: JobView): Html {
 
 function whatNext(view: JobView): Content {
 	const { job, kind, summary, notYours } = view;
-	if (job.state === "done") return nextKind(kind);
+	if (job.state === "done") return nextStep(view);
 	if (notYours !== null || job.lines !== "kept") return notYours === null ? null : message("info", notYours);
 	if (job.state !== "previewed") return applyForm(view, "Continue", "Discard the rest");
-	const { change, refused } = summary.counts;
+	const { change, already, refused } = summary.counts;
 	if (change === 0) {
-		const advice =
-			refused === 0 ? "" : " or needs fixing. Correct the lines below, and upload the file again";
+		const found =
+			refused === 0
+				? "There is nothing to do. Every line is done already."
+				: `${already === 0 ? "Every line needs fixing." : "Every line is done already or needs fixing."} Correct the lines below, and upload the file again.`;
 		const discard = ui.buttonForm({ action: `${view.href}/discard`, label: "Discard" });
-		return [message("warn", `There is nothing to do. Every line is done already${advice}.`), discard];
+		return [message("warn", found), discard];
 	}
 	const leftOut = `${countOf(refused, "line")} will be left out, because ${refused === 1 ? "it needs" : "they need"} fixing. Continue with the others now and fix those later, or correct the file and upload it again.`;
 	const [verb] = verbOf(kind);
@@ -290,12 +292,18 @@ function whatNext(view: JobView): Content {
 	];
 }
 
-function nextKind({ name }: JobKind): Content {
+/** Returns the link to what people do after a finished job, or null if nothing follows. */
+function nextStep({ job, kind: { name }, summary }: JobView): Content {
+	const link = (label: string, href: string) =>
+		html`<div class="row">${ui.linkButton({ label, tone: "primary", href })}</div>`;
+	if (name === "statements") {
+		const isToPay = summary.totals?.some(({ outcome }) => outcome === "pay") === true;
+		return isToPay ? link("Next: pay the statements", `${paths.STATEMENTS_PATH}${job.list_query ?? ""}`) : null;
+	}
 	const imports: readonly JobKind["name"][] = IMPORT_KINDS;
 	const next = imports.includes(name) ? imports[imports.indexOf(name) + 1] : undefined;
 	if (next === undefined) return null;
-	const href = paths.importKindPath(next);
-	return html`<div class="row">${ui.linkButton({ label: `Next: ${kindLabel(next).toLowerCase()}`, tone: "primary", href })}</div>`;
+	return link(`Next: ${kindLabel(next).toLowerCase()}`, paths.importKindPath(next));
 }
 
 /**

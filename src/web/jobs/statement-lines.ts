@@ -32,7 +32,7 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 	return ui.section({
 		id: "lines",
 		title: "Each statement",
-		hint: "Opening is the total that the last statement carried forward. Changed is what became of sales that were approved earlier.",
+		hint: "Opening is the total that the last statement carried forward. Changed is what became of sales after their approval.",
 		body: [
 			ui.dataTable<JudgedRow>({
 				caption: "Statements, one per row",

@@ -114,7 +114,7 @@ function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, titl
 	const isStaff = viewerOf(c).kind === "staff";
 	return ui.pageHeader({
 		title,
-		hint: `${isStaff ? "You can reject; only the shop can approve or reverse." : "Approve, reject or reverse."} You see a preview first.`,
+		hint: `${isStaff ? "You can reject; only the shop can approve, reverse or refund." : "Approve, reject, reverse or refund."} You see a preview first.`,
 		actions: ui.linkButton({
 			label: "Back to the list",
 			href: ownPath(c.req.query("back")) ?? conversionsPath(publicId),

@@ -35,7 +35,10 @@ export async function showManyKeys(c: WebContext, deps: WebDeps): Promise<Respon
 		})}${ui.section({
 			id: "keys",
 			title: "Issue keys",
-			hint: `${count} ${keyless === 1 ? "programme has" : "programmes have"} no key.`,
+			hint:
+				keyless === 0
+					? "Every programme has a key."
+					: `${count} ${keyless === 1 ? "programme has" : "programmes have"} no key.`,
 			body: ui.padded(
 				html`<p>You download a CSV file with the key and the signing secret of each programme. Both are shown only once, so keep the file safe, and give each shop its line. The keys report sales and reversals. Owners get the usual mail about a new key.</p>`,
 				FORM.show(c, { action: MANY_KEYS_PATH, send: "Issue keys and download the file" }),

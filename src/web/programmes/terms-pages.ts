@@ -183,7 +183,7 @@ function writeFixed(amount: string): string {
 
 /** Shows the general rates, and below them the rates for single event types. */
 function rateRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
-	return html`<div class="form-grid">${fields("commissionRate", "commissionFixed", "feeRate", "feeFixed")}</div>${fields("eventRates")}`;
+	return html`<div class="form-grid">${fields("commissionRate", "commissionFixed")}</div><div class="form-grid">${fields("feeRate", "feeFixed")}</div>${fields("eventRates")}`;
 }
 
 /** Sentence that is shown wherever people decide about parking or read about it. */

@@ -1,7 +1,7 @@
 // All entries in the account of a partner, for its people and for staff. Staff also add bonuses and corrections here.
 
 import { REASONS } from "../../domain/conversion.ts";
-import { ENTRY_KINDS, type EntryKind } from "../../domain/ledger.ts";
+import { ENTRY_KINDS, type EntryKind, PARTNER_CHANGED } from "../../domain/ledger.ts";
 import { adjustAccount } from "../../statements/adjust.ts";
 import { type ListedEntry, listEntries } from "../../store/queries/entries.ts";
 import { listCurrencies } from "../../store/queries/programmes.ts";
@@ -105,7 +105,8 @@ function entryTable(rows: readonly ListedEntry[], partnerId: string, isStaff: bo
 			{ title: "Amount", isNumber: true, cell: ({ amount, currency }) => ui.amount(amount, currency) },
 			{
 				title: "Reason",
-				cell: ({ kind, reason }) => html`<span class="break">${sayReason(kind, reason)}</span>`,
+				cell: ({ kind, reason }) =>
+					reason === null ? null : html`<span class="break">${sayReason(kind, reason)}</span>`,
 			},
 			{ title: "Statement", cell: (entry) => statementOf(entry, partnerId) },
 			...(isStaff ? [who] : []),
@@ -126,10 +127,12 @@ function whatOf({
 	}${conversion === null ? null : html`<span class="secondary mono break">${conversion}</span>`}`;
 }
 
-/** Returns the text of a person as it is, and the reason code of a refund or a reversal in words. */
-function sayReason(kind: EntryKind, reason: string | null): string {
-	const code = kind === "CHANGED" ? REASONS.find((known) => known === reason) : undefined;
-	return code === undefined ? (reason ?? "") : titleCase(code);
+/** Returns the text of a person as it is, and the reason code of a change in words. */
+function sayReason(kind: EntryKind, reason: string): string {
+	if (kind !== "CHANGED") return reason;
+	if (reason === PARTNER_CHANGED) return "Partner changed";
+	const code = REASONS.find((known) => known === reason);
+	return code === undefined ? reason : titleCase(code);
 }
 
 function statementOf(entry: ListedEntry, partnerId: string): Content {

@@ -1,10 +1,10 @@
 // The statements of one partner, for its people and for staff, with the balances that are not in a statement yet.
 
 import { sayMonth } from "../../domain/statement.ts";
-import { type ListedStatement, listStatements } from "../../store/queries/statements.ts";
+import { findSealedDetails, type ListedStatement, listStatements } from "../../store/queries/statements.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { answerPage, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
-import { partnerStatementsPath, statementPath } from "../paths.ts";
+import { partnerStatementsPath, paymentDetailsPath, statementPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 import { balanceStrip, statementTabs } from "./balance.ts";
@@ -20,6 +20,7 @@ export async function showPartnerStatements(c: WebContext, deps: PageDeps): Prom
 	const list = { name: `statements of partner:${id}`, path, query, cursorName: "cursor" };
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
 	const page = await listStatements(deps.store.reader, { partnerId: id }, request);
+	const hasDetails = (await findSealedDetails(deps.store.reader, [id])).length > 0;
 	const title = "Statements";
 	return answerPage(c, {
 		title,
@@ -30,6 +31,12 @@ export async function showPartnerStatements(c: WebContext, deps: PageDeps): Prom
 				hint: `What ${isStaff ? "the partner" : "you"} earned up to the end of each month, and whether it was paid.`,
 			}),
 			statementTabs(publicId, "statements"),
+			hasDetails || isStaff
+				? null
+				: ui.message(
+						"warn",
+						html`We cannot pay you yet. <a href="${paymentDetailsPath(publicId)}">Enter your payment details</a>.`,
+					),
 			await balanceStrip(c, deps, id),
 			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${ui.dataTable<ListedStatement>(
 				{

@@ -56,7 +56,7 @@ export async function showPaymentDetails(c: WebContext, deps: PageDeps): Promise
 	const stored = read.value;
 	const missing = isStaff
 		? "This partner has entered no payment details yet."
-		: "We cannot pay you yet, because there are no payment details.";
+		: "We cannot pay you yet, because there are no payment details. Enter them below.";
 	const whoIsMailed = `Everybody who signs in for ${isStaff ? "the partner" : partner.name} gets a mail about each change.`;
 	return answerPage(c, {
 		title: "Payment details",

@@ -190,7 +190,7 @@ function closingPart(statement: ListedStatement, { partner }: StatementParties, 
 			: details === null
 				? html`<p class="soft">No payment details were on record when the statement was issued.</p>`
 				: html`<p class="soft">Account: <span class="break">${accountOf(details)}</span></p>`,
-		html`<p class="small soft">“Changed” is what became of sales that were approved earlier: refunds, returns, and sales that were credited to another partner.</p>`,
+		html`<p class="small soft">“Changed” is what became of sales after their approval: refunds, returns, and sales whose partner was changed.</p>`,
 	);
 }
 
