@@ -18,7 +18,8 @@ import {
 } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
-import { entriesFor, type Owing, PARTNER_CHANGED } from "../domain/ledger.ts";
+import { entriesFor, type Owing } from "../domain/ledger.ts";
+import { REASSIGNED } from "../domain/partner-event.ts";
 import { amountAt, type Rates, writeRates } from "../domain/rate.ts";
 import type { Change, HotWrites, NewEntry, NewMove, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
@@ -289,7 +290,8 @@ function entriesOf(
 			amount,
 			currency: conversion.currency,
 			person_id: step.personId ?? null,
-			reason: step.move === "credit" ? PARTNER_CHANGED : (step.reason ?? null),
+			// Both partners read their entries, so the reason that staff gave is in the audit log only.
+			reason: step.move === "credit" ? REASSIGNED : (step.reason ?? null),
 			at_ms: nowMs,
 		}));
 	});

@@ -8,12 +8,6 @@ import { decimalCount, formatMinor, minorUnits } from "./money.ts";
 export const ENTRY_KINDS = ["EARNED", "CHANGED", "ADJUSTED", "PAID"] as const;
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
-/**
- * Reason of entries that a change of the partner causes. The reason that staff give is in the audit log only, because
- * both partners read their entries.
- */
-export const PARTNER_CHANGED = "PARTNER_CHANGED";
-
 /** The part of a conversion that decides what is owed, and to whom. */
 export interface Owing {
 	status: Status;

@@ -123,6 +123,11 @@ eachDatabase("two months of statements", (database) => {
 			[[], [], [], [], ["-0.45"], [], ["5.00"]],
 		);
 		deepEqual(await network.brokenRules(), []);
+		const gained = await listEntries(store.db, { partnerId: small.id, kind: "CHANGED" }, { limit: 10 });
+		deepEqual(
+			gained.rows.map(({ amount, reason }) => [amount, reason]),
+			[["10.10", "REASSIGNED"]],
+		);
 		const account = await listEntries(store.db, { partnerId: blog.id }, { limit: 100 });
 		deepEqual(
 			account.rows

@@ -1,7 +1,8 @@
 // All entries in the account of a partner, for its people and for staff. Staff also add bonuses and corrections here.
 
 import { REASONS } from "../../domain/conversion.ts";
-import { ENTRY_KINDS, type EntryKind, PARTNER_CHANGED } from "../../domain/ledger.ts";
+import { ENTRY_KINDS, type EntryKind } from "../../domain/ledger.ts";
+import { REASSIGNED } from "../../domain/partner-event.ts";
 import { adjustAccount } from "../../statements/adjust.ts";
 import { type ListedEntry, listEntries } from "../../store/queries/entries.ts";
 import { listCurrencies } from "../../store/queries/programmes.ts";
@@ -130,7 +131,7 @@ function whatOf({
 /** Returns the text of a person as it is, and the reason code of a change in words. */
 function sayReason(kind: EntryKind, reason: string): string {
 	if (kind !== "CHANGED") return reason;
-	if (reason === PARTNER_CHANGED) return "Partner changed";
+	if (reason === REASSIGNED) return "Partner changed";
 	const code = REASONS.find((known) => known === reason);
 	return code === undefined ? reason : titleCase(code);
 }

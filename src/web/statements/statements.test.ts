@@ -72,7 +72,7 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 	match(preview, /Issue 2 statements/);
 	await staff.submit(`${job}/apply`, {});
 	await workOff(site);
-	match(plain((await staff.open(job)).text), /2 statements issued\..*2026-0001/);
+	match(plain((await staff.open(job)).text), /2 statements issued\..*Next: pay the statements.*2026-0001/);
 	const nothing = await staff.submit("/statements/prepare", { month: "2026-02" });
 	await workOff(site);
 	const outcome = plain((await staff.open(nothing.location ?? "")).text);
@@ -208,7 +208,9 @@ test("a statement lists bonuses and corrections also if they add up to zero, and
 
 test("a partner sees the open balance in each currency with the next statement, and all entries with their reasons", async (t) => {
 	const { site, browser, staff, base, partnership, partner, programme } = await openMoneyShop(t);
-	match((await browser.open(`${base}/statements`)).text, /No statements yet/);
+	const empty = (await browser.open(`${base}/statements`)).text;
+	match(empty, /We cannot pay you yet\..*payment-details.*No statements yet/s);
+	doesNotMatch((await staff.open(`${base}/statements`)).text, /We cannot pay you yet/);
 	const sold = await earn(site, partnership, "12.00");
 	await issueMonth(site);
 	await earn(site, partnership, "400", { currency: "JPY", atMs: site.deps.clock.nowMs() });
@@ -220,6 +222,8 @@ test("a partner sees the open balance in each currency with the next statement, 
 		reason: "RETURN",
 	} as const;
 	await addEntry(site, partnership, { ...change, atMs: site.deps.clock.nowMs() });
+	const reassigned = { ...change, amount: "0.00", reason: "REASSIGNED" };
+	await addEntry(site, partnership, { ...reassigned, atMs: site.deps.clock.nowMs() });
 	const statements = plain((await browser.open(`${base}/statements`)).text);
 	match(
 		statements,
@@ -233,6 +237,7 @@ test("a partner sees the open balance in each currency with the next statement, 
 	match(statements, /2026-0001 February 2026 12\.00 EUR To pay/);
 	const entries = plain((await browser.open(`${base}/entries`)).text);
 	match(entries, new RegExp(`Changed Nordlicht ${sold.public_id} .*-0\\.05 EUR Return The next one`));
+	match(entries, /0\.00 EUR Partner changed The next one/);
 	match(entries, new RegExp(`Earned Nordlicht ${sold.public_id} .*12\\.00 EUR 2026-0001`));
 	doesNotMatch(entries, /Add a bonus|sam@network/);
 	match(plain((await browser.open(`${base}/entries?kind=CHANGED`)).text), /-0\.05/);
@@ -278,6 +283,7 @@ test("payment details are saved by the partner's people and by staff, and a wron
 	match(wrong.text, /value="DE88 3704 0044 0532 0130 00"/, "what was typed is shown again");
 	match((await browser.submit(path, { ...DETAILS, iban: "" })).text, /id="iban-error">Enter an IBAN/);
 	equal((await browser.submit(path, DETAILS)).location, path);
+	doesNotMatch((await browser.open(`${base}/statements`)).text, /We cannot pay you yet/);
 	const saved = (await staff.open(path)).text;
 	match(saved, /value="DE89 3704 0044 0532 0130 00"/);
 	match(saved, /2 Side Street\nBerlin/);
