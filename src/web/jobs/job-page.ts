@@ -298,7 +298,9 @@ function nextStep({ job, kind: { name }, summary }: JobView): Content {
 		html`<div class="row">${ui.linkButton({ label, tone: "primary", href })}</div>`;
 	if (name === "statements") {
 		const isToPay = summary.totals?.some(({ outcome }) => outcome === "pay") === true;
-		return isToPay ? link("Next: pay the statements", `${paths.STATEMENTS_PATH}${job.list_query ?? ""}`) : null;
+		return isToPay
+			? link("Next: pay the statements", `${paths.STATEMENTS_PATH}${job.list_query ?? ""}`)
+			: null;
 	}
 	const imports: readonly JobKind["name"][] = IMPORT_KINDS;
 	const next = imports.includes(name) ? imports[imports.indexOf(name) + 1] : undefined;
