@@ -8,13 +8,16 @@ import { succeed } from "../../src/domain/fault.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { acceptSignInLink } from "../../src/people/accept-sign-in-link.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
-import { changeWithSession, revokeSessions } from "../../src/people/auth.ts";
+import { type Auth, changeWithSession, revokeSessions } from "../../src/people/auth.ts";
+import { finishCompanySignIn, startCompanySignIn } from "../../src/people/company-sign-in.ts";
+import type { CompanySignIn } from "../../src/people/deps.ts";
 import { findDevice } from "../../src/people/device-cookie.ts";
 import { inviteByMember, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
 import { changePassword } from "../../src/people/passwords.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
 import { signIn } from "../../src/people/sign-in.ts";
+import type { IdentityProvider } from "../../src/ports.ts";
 import { findPasswordHash, setPassword } from "../../src/store/queries/passwords.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
@@ -38,6 +41,24 @@ const ROUNDS = 20;
 interface SignedIn {
 	person: Person;
 	actor: SignedInPerson;
+}
+
+const NO_PASSWORDS: Auth = {
+	hashPassword: async () => "",
+	findSession: async () => null,
+	judgePassword: async () => null,
+};
+
+/** An identity provider that vouches for one person, without any request. */
+function vouchFor({ email }: Person): CompanySignIn {
+	const provider: IdentityProvider = {
+		issuer: "https://login.network.example",
+		check: async () => ({ ok: true, value: true }),
+		signInUrl: async ({ state }) => ({ ok: true, value: state }),
+		identify: async () => ({ ok: true, value: { email, isEmailVerified: true } }),
+		close: async () => undefined,
+	};
+	return { provider, label: "Company account", isRequiredForStaff: true };
 }
 
 eachDatabase("links while access ends", (database) => {
@@ -163,11 +184,7 @@ eachDatabase("links while access ends", (database) => {
 				return done;
 			},
 		};
-		const auth = {
-			hashPassword: async () => "",
-			findSession: async () => null,
-			judgePassword: async () => "hash",
-		};
+		const auth = { ...NO_PASSWORDS, judgePassword: async () => "hash" };
 		const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 		const entered = { email: person.email, password: "the present one" };
 		const { setCookies } = expectValue(
@@ -178,6 +195,30 @@ eachDatabase("links while access ends", (database) => {
 		equal(await findDevice(depsOf(database.store), person.email, cookie), null);
 		await database.store.transact((trx) => setPassword(trx, person.id, "hash", 0));
 		equal((await findDevice(depsOf(database.store), person.email, cookie)) === null, false);
+	});
+
+	test("a person who signs in with the company's account while they are deactivated keeps no session", async () => {
+		const redirectUri = "https://ringback.example/return";
+		for (let round = 0; round < ROUNDS / 2; round++) {
+			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
+			const deps = { ...depsOf(database.store), auth: NO_PASSWORDS, companySignIn: vouchFor(leaver.person) };
+			const visitor = { cookies: "", address: `192.0.2.${round}`, userAgent: "", device: "" };
+			const { url, setCookies } = expectValue(
+				await startCompanySignIn(deps, { next: "", redirectUri }, visitor),
+			);
+			const back = { ...visitor, cookies: setCookies.map((line) => line.split(";")[0]).join("; ") };
+			const query = `?state=${url}`;
+			const end = () => deactivateStaff(depsOf(database.rival), boss.actor, leaver.person.public_id);
+			// In every second round the deactivation starts first.
+			const early = round % 2 === 0 ? end() : undefined;
+			const [entered, ended] = await Promise.all([
+				finishCompanySignIn(deps, { query, redirectUri }, back),
+				early ?? end(),
+			]);
+			expectValue(ended);
+			if (!entered.ok) equal(entered.fault.code, "no_account");
+			deepEqual(await sessionsOf(leaver.person), []);
+		}
 	});
 
 	test("a link cannot be used after its creator was deactivated, even if both happen at once", async () => {
