@@ -52,6 +52,11 @@ const CLAIM_BYTES = 16;
  */
 const LINES_KEPT_MS = 3 * DAY_MS;
 
+/**
+ * Minimum pause after a batch on SQLite. A call that arrived during the batch is stored in this time, so that it does
+ * not also wait for the next batch.
+ */
+const SHORTEST_REST_MS = 10;
 /** Maximum pause after a batch, even if the batch took very long or the clock was changed. */
 const LONGEST_REST_MS = 500;
 
@@ -125,9 +130,10 @@ async function workOff(
 }
 
 /** Pauses for as long as the batch took, so that requests and callbacks get at least half of the time. */
-async function rest({ clock }: JobWorkDeps, sinceMs: number): Promise<void> {
-	const restMs = Math.min(clock.nowMs() - sinceMs, LONGEST_REST_MS);
-	if (restMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
+async function rest({ store, clock }: JobWorkDeps, sinceMs: number): Promise<void> {
+	const tookMs = Math.min(clock.nowMs() - sinceMs, LONGEST_REST_MS);
+	const restMs = store.kind === "sqlite" ? Math.max(tookMs, SHORTEST_REST_MS) : tookMs;
+	if (tookMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
 }
 
 interface Batch {

@@ -6,7 +6,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { monthIn, writeNumber } from "../domain/statement.ts";
 import { composeIssuedMail } from "../mail/statement-mail.ts";
 import { noteAudits } from "../store/queries/audit.ts";
-import { findProgrammesById } from "../store/queries/programmes.ts";
+import { findProgrammeNames } from "../store/queries/programmes.ts";
 import {
 	findPartnersByPublicId,
 	insertStatementLines,
@@ -149,7 +149,7 @@ async function writeLines(
 	statements: readonly Statement[],
 ): Promise<void> {
 	const ids = accepted.flatMap(({ sums }) => sums.flatMap(({ programmeId }) => programmeId ?? []));
-	const programmes = await findProgrammesById(trx, [...new Set(ids)]);
+	const names = await findProgrammeNames(trx, [...new Set(ids)]);
 	const lines = statements.flatMap(({ id, currency }, index) => {
 		const byProgramme = Map.groupBy(accepted[index]?.sums ?? [], ({ programmeId }) => programmeId);
 		return [...byProgramme].flatMap(([programmeId, sums]) => {
@@ -159,7 +159,7 @@ async function writeLines(
 				: {
 						statement_id: id,
 						programme_id: programmeId,
-						programme_name: programmes.get(programmeId)?.name ?? "",
+						programme_name: names.get(programmeId) ?? "",
 						sales: earned.reduce((count, sum) => count + sum.count, 0),
 						earned: sumKind(sums, currency, "EARNED"),
 						changed: sumKind(sums, currency, "CHANGED"),

@@ -64,6 +64,13 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
+/** Returns the names of programmes by their ids. */
+export async function findProgrammeNames(db: Db, ids: readonly number[]): Promise<Map<number, string>> {
+	if (ids.length === 0) return new Map();
+	const rows = await db.selectFrom("programmes").select(["id", "name"]).where("id", "in", ids).execute();
+	return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** Returns the ids of programmes that have no usable API key, the oldest first. Archived programmes are left out. */
 export async function listKeylessProgrammes(db: Db, limit: number): Promise<number[]> {
 	const rows = await db

@@ -89,14 +89,14 @@ type StatementNumbers = Selectable<StatementNumbersTable>;
  */
 export async function lockNumbers(trx: Db, year: number): Promise<Locked<StatementNumbers>> {
 	await lockRow(trx, trx.selectFrom("network").selectAll());
-	await trx
-		.insertInto("statement_numbers")
-		.values({ year, last: 0 })
-		.onConflict((conflict) => conflict.column("year").doNothing())
-		.execute();
-	const row = await lockRow(trx, trx.selectFrom("statement_numbers").selectAll().where("year", "=", year));
-	if (row === undefined) throw new Error("the row was inserted just now");
-	return row;
+	const lockYear = () =>
+		lockRow(trx, trx.selectFrom("statement_numbers").selectAll().where("year", "=", year));
+	const row = await lockYear();
+	if (row !== undefined) return row;
+	await trx.insertInto("statement_numbers").values({ year, last: 0 }).execute();
+	const first = await lockYear();
+	if (first === undefined) throw new Error("the row was inserted just now");
+	return first;
 }
 
 export async function saveLastNumber(
