@@ -101,7 +101,7 @@ eachDatabase("rates", (database) => {
 		deepEqual((await report(yen, { ...SALE, basketValue: "1299" })).amounts, ["147", "32"]);
 		deepEqual((await report(yen, { ...LEAD, basketValue: "0" })).amounts, ["300", "0"]);
 		const dinar = await makeShop(site.deps, { currency: "KWD" });
-		await setRates(dinar, { commissionRate: "12.5", commissionFixed: "0,100", feeRate: "0" });
+		await setRates(dinar, { commissionRate: "12.5", commissionFixed: "0.100", feeRate: "0" });
 		const sale = await report(dinar, { ...SALE, basketValue: "1.999" });
 		deepEqual([sale.amounts, sale.rates], [["0.350", "0.000"], "12.5+0.100 0"]);
 	});
