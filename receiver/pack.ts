@@ -38,13 +38,13 @@ export type PackedVersion = {
 /** Returns the package of this version, compiled from the current sources. */
 export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 	const description = describePackage();
+	const modules = compile("tsconfig.pack.json");
 	const tarball = writeTarball([
 		{ path: "package.json", bytes: Buffer.from(`${JSON.stringify(description, null, "\t")}\n`) },
 		...["README.md", "vectors.json"].map((path) => ({ path, bytes: readFileSync(join(HERE, path)) })),
 		{ path: "LICENSE", bytes: readFileSync(join(HERE, "../LICENSE")) },
-		...compile("tsconfig.pack.json"),
-		{ path: `${COMMONJS}/package.json`, bytes: Buffer.from('{ "type": "commonjs" }\n') },
-		...compile("tsconfig.pack-commonjs.json").map((file) => ({ ...file, path: `${COMMONJS}/${file.path}` })),
+		...modules,
+		...commonjsOf(modules),
 	]);
 	const hash = (algorithm: string) => createHash(algorithm).update(tarball);
 	return {
@@ -58,6 +58,20 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 		},
 		tarball,
 	};
+}
+
+/**
+ * Returns the CommonJS files. They have the same types as the modules, and no comments, because the modules have
+ * them.
+ */
+function commonjsOf(modules: readonly PackedFile[]): PackedFile[] {
+	const programs = compile("tsconfig.pack-commonjs.json");
+	const names = new Set(programs.map(({ path }) => path.replace(/\.js$/, ".d.ts")));
+	const files = [...programs, ...modules.filter(({ path }) => names.has(path))];
+	return [
+		{ path: `${COMMONJS}/package.json`, bytes: Buffer.from('{ "type": "commonjs" }\n') },
+		...files.map(({ path, bytes }) => ({ path: `${COMMONJS}/${path}`, bytes })),
+	];
 }
 
 function compile(config: string): PackedFile[] {

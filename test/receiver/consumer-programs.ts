@@ -181,7 +181,7 @@ export const calls: OutboxCall[] = [
 
 export const receiver: DurableReceiver = createDurableReceiver({
 	secret: "rbs_new,rbs_old",
-	insert: async () => "stored",
+	insert: async (event) => (event.test ? "seen" : "stored"),
 	listOpen: async (limit): Promise<PostbackEvent[]> => [exampleEvent()].slice(0, limit),
 	markDone: async () => undefined,
 	onEvent: (event) => outranks(event.status, "RECORDED"),
