@@ -171,10 +171,10 @@ function isUnavailable(error: unknown): boolean {
 /** Returns the messages of an error and of its causes. They contain no code, token or secret. */
 function reasonOf(error: unknown): string {
 	const messages: string[] = [];
-	for (let at = error; at instanceof Error; at = at.cause) {
-		messages.push(at.message);
-		if (at instanceof oidc.ResponseBodyError || at instanceof oidc.AuthorizationResponseError) {
-			messages.push(at.error, at.error_description ?? "");
+	for (let current = error; current instanceof Error; current = current.cause) {
+		messages.push(current.message);
+		if (current instanceof oidc.ResponseBodyError || current instanceof oidc.AuthorizationResponseError) {
+			messages.push(current.error, current.error_description ?? "");
 		}
 	}
 	return messages

@@ -59,9 +59,9 @@ describe("sign-in with the company's account", () => {
 	): Promise<TestSite> {
 		const { issuer } = provider;
 		const client = { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, deadlineMs };
-		const own = createIdentityProvider({ issuer, ...client });
-		t.after(() => own.close());
-		const companySignIn = { provider: own, label: LABEL, isRequiredForStaff };
+		const identityProvider = createIdentityProvider({ issuer, ...client });
+		t.after(() => identityProvider.close());
+		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff };
 		return openTestSite(t, { ...options, change: { companySignIn } });
 	}
 
@@ -101,13 +101,13 @@ describe("sign-in with the company's account", () => {
 		const other = await startIdentityProvider({ isEmailInToken: true });
 		t.after(() => other.close());
 		other.register(`https://ringback.example${RETURN}`);
-		const own = createIdentityProvider({
+		const identityProvider = createIdentityProvider({
 			issuer: other.issuer,
 			clientId: CLIENT_ID,
 			clientSecret: CLIENT_SECRET,
 		});
-		t.after(() => own.close());
-		const companySignIn = { provider: own, label: LABEL, isRequiredForStaff: false };
+		t.after(() => identityProvider.close());
+		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff: false };
 		const site = await openTestSite(t, { change: { companySignIn } });
 		const owner = await site.addOwner(await site.addProgramme());
 		other.accounts.set(ACCOUNT, { email: owner.email, email_verified: true });
@@ -349,13 +349,13 @@ describe("sign-in with the company's account", () => {
 
 	test("a provider that calls itself by another name is not used", async (t) => {
 		const { issuer } = provider;
-		const own = createIdentityProvider({
+		const identityProvider = createIdentityProvider({
 			issuer: issuer.replace("127.0.0.1", "localhost"),
 			clientId: CLIENT_ID,
 			clientSecret: CLIENT_SECRET,
 		});
-		t.after(() => own.close());
-		const companySignIn = { provider: own, label: LABEL, isRequiredForStaff: false };
+		t.after(() => identityProvider.close());
+		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff: false };
 		const site = await openTestSite(t, { change: { companySignIn } });
 		const browser = site.browser();
 		await assertRefused(site, browser, await browser.open(START), UNAVAILABLE);
@@ -382,8 +382,8 @@ describe("sign-in with the company's account", () => {
 		const codes = [returned, refused].map(
 			(path) => new URL(path, "https://ringback.example").searchParams.get("code") ?? path,
 		);
-		const kept = `${await site.storedText()} ${site.log.text()}`;
-		for (const secret of [CLIENT_SECRET, ...codes]) assert.equal(kept.includes(secret), false);
+		const stored = `${await site.storedText()} ${site.log.text()}`;
+		for (const secret of [CLIENT_SECRET, ...codes]) assert.equal(stored.includes(secret), false);
 	});
 
 	describe("if staff must use it", () => {
