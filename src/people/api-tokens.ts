@@ -22,9 +22,9 @@ import type { AccountsDeps } from "./deps.ts";
 
 const HINT_LENGTH = 4;
 /** Maximum number of usable tokens of the network or of a partner. The page lists all of them. */
-export const MAX_USABLE_TOKENS = 50;
+const MAX_USABLE_TOKENS = 50;
 /** Maximum lifetime of a token that expires. */
-export const MAX_TOKEN_DAYS = 3_650;
+const MAX_TOKEN_DAYS = 3_650;
 
 export interface TokenInput {
 	name: string;

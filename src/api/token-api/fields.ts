@@ -13,7 +13,7 @@ import type { TokenApiDeps } from "./route.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
 /** Maximum number of rows on a page, as in the API of shops. */
-export const MAX_PAGE_ROWS = 200;
+const MAX_PAGE_ROWS = 200;
 
 /** The query of every list. */
 export const PAGE_QUERY = {
@@ -38,7 +38,7 @@ export const PAGE_QUERY = {
 		.optional(),
 };
 
-export const NEXT = z
+const NEXT = z
 	.string()
 	.nullable()
 	.meta({

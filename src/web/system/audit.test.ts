@@ -110,7 +110,7 @@ test("the file has the filtered entries, and no cell that a spreadsheet would ru
 	assert.match(headers.get("content-disposition") ?? "", /filename="audit-2026-03-01\.csv"/);
 	assert.equal(
 		text,
-		`at,person,action,programme,programmeName,subject,detail,address\r\n2026-03-02T12:00:00.000Z,mira@network.example,key.issued,${programme.public_id},Garden & Tools,key.issued 3,'=1+1,\r\n`,
+		`at,person,action,programme,programmeName,subject,detail,address,token\r\n2026-03-02T12:00:00.000Z,mira@network.example,key.issued,${programme.public_id},Garden & Tools,key.issued 3,'=1+1,,\r\n`,
 	);
 });
 
