@@ -188,7 +188,7 @@ function closingPart(statement: ListedStatement, { partner }: StatementParties, 
 		state === "carried"
 			? null
 			: details === null
-				? html`<p class="soft">No payment details were on record when the statement was issued.</p>`
+				? html`<p class="soft">No payment details were on record when the statement was issued. <a href="${paymentDetailsPath(statement.partner_public_id)}">Payment details</a></p>`
 				: html`<p class="soft">Account: <span class="break">${accountOf(details)}</span></p>`,
 		html`<p class="small soft">“Changed” is what became of sales after their approval: refunds, returns, and sales whose partner was changed.</p>`,
 	);
