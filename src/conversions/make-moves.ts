@@ -150,7 +150,6 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		conversion,
 		credit: step.credit,
 	}));
-	const readAtMs = deps.clock.monotonicMs();
 	const former = await readFormerPartners(trx, deps, creditedMoves);
 	await writes.insertMoves(
 		trx,
@@ -185,7 +184,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		return event === null ? [] : [{ event, conversion }];
 	});
 	const partnerNews = await findPartnerNews(trx, deps, creditedMoves, former);
-	const owed = await oweEvents(trx, deps, announcements, partnerNews, readAtMs);
+	const owed = await oweEvents(trx, deps, announcements, partnerNews);
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 

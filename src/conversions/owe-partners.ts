@@ -7,9 +7,9 @@ import { type Move, partnerEventOf } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "../domain/partner-event.ts";
-import { isChosen } from "../domain/receiver.ts";
+import { isChosen, type ReceiverId } from "../domain/receiver.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
-import type { PartnerTarget } from "../store/queries/queue.ts";
+import type { PartnerCredit } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 
@@ -26,22 +26,22 @@ export interface CreditedMove {
 
 /** An event for a partner that is to be stored and sent. */
 export interface PartnerNews {
-	target: PartnerTarget;
+	receiverId: ReceiverId;
 	event: EventName;
 	conversionId: number;
 	body: string;
 }
 
-/** Targets of partners by the id of the conversion. */
-type Targets = ReadonlyMap<number, PartnerTarget>;
+/** Credits of partners with a callback URL, by the id of the conversion. */
+type PartnerCredits = ReadonlyMap<number, PartnerCredit>;
 
 /** Reads the partners whose sales these moves credit to somebody else. It must run before the credits are replaced. */
 export function readFormerPartners(
 	trx: Db,
 	deps: InTransaction,
 	moves: readonly CreditedMove[],
-): Promise<Targets> {
-	return readTargets(
+): Promise<PartnerCredits> {
+	return readCredits(
 		trx,
 		deps,
 		moves.filter(({ move }) => move === "credit"),
@@ -53,9 +53,9 @@ export async function findPartnerNews(
 	trx: Db,
 	deps: InTransaction,
 	moves: readonly CreditedMove[],
-	former: Targets,
+	former: PartnerCredits,
 ): Promise<PartnerNews[]> {
-	const present = await readTargets(trx, deps, moves.filter(mayConcernPartner));
+	const present = await readCredits(trx, deps, moves.filter(mayConcernPartner));
 	return moves.flatMap((made) => {
 		const { id } = made.conversion;
 		return [
@@ -65,10 +65,14 @@ export async function findPartnerNews(
 	});
 }
 
-async function readTargets(trx: Db, deps: InTransaction, moves: readonly CreditedMove[]): Promise<Targets> {
+async function readCredits(
+	trx: Db,
+	deps: InTransaction,
+	moves: readonly CreditedMove[],
+): Promise<PartnerCredits> {
 	const ids = moves.map(({ conversion }) => conversion.id);
-	const targets = await deps.store.queue.readPartnerTargets(trx, ids);
-	return new Map(targets.map((target) => [target.conversionId, target]));
+	const credits = await deps.store.queue.readPartnerCredits(trx, ids);
+	return new Map(credits.map((credit) => [credit.conversionId, credit]));
 }
 
 /**
@@ -84,8 +88,8 @@ function mayConcernPartner({ move, conversion, credit }: CreditedMove): boolean 
 /** Returns the event for the former partner, if it was told of the sale and not yet that it was reversed. */
 function newsOfReassignment(
 	{ before }: CreditedMove,
-	former: PartnerTarget | undefined,
-	present: PartnerTarget | undefined,
+	former: PartnerCredit | undefined,
+	present: PartnerCredit | undefined,
 ): PartnerNews[] {
 	if (former === undefined || before === null || former.receiverId === present?.receiverId) return [];
 	if (former.toldEvents === "") return [];
@@ -93,31 +97,33 @@ function newsOfReassignment(
 	return newsFor(former, "conversion.reversed", before, REASSIGNED);
 }
 
-function newsOfMove({ move, conversion }: CreditedMove, target: PartnerTarget | undefined): PartnerNews[] {
+function newsOfMove({ move, conversion }: CreditedMove, present: PartnerCredit | undefined): PartnerNews[] {
 	const event = partnerEventOf(move, conversion.status);
-	if (event === null || target === undefined) return [];
-	return newsFor(target, event, conversion, conversion.reason);
+	if (event === null || present === undefined) return [];
+	return newsFor(present, event, conversion, conversion.reason);
 }
 
 function newsFor(
-	target: PartnerTarget,
+	credit: PartnerCredit,
 	event: EventName,
 	conversion: Conversion,
 	reason: PartnerEventSubject["reason"],
 ): PartnerNews[] {
-	const told = target.toldEvents.split(" ");
+	const told = credit.toldEvents.split(" ");
 	const isOver = told.includes("conversion.reversed") || told.includes(event);
-	if (isOver || !isChosen(target, { name: event, isTest: conversion.test === 1 })) return [];
+	if (isOver || !isChosen(credit, { name: event, isTest: conversion.test === 1 })) return [];
 	const subject = {
-		...partnerSubjectOf(conversion, target.programmePublicId, target.showsBaskets === 1),
-		partnerId: target.partnerPublicId,
-		linkId: target.linkCode,
-		creditedBy: target.creditWord,
-		clickedAtMs: target.clickedAtMs,
-		subIds: [target.sub1, target.sub2, target.sub3] as const,
+		...partnerSubjectOf(conversion, credit.programmePublicId, credit.showsBaskets === 1),
+		partnerId: credit.partnerPublicId,
+		linkId: credit.linkCode,
+		creditedBy: credit.creditWord,
+		clickedAtMs: credit.clickedAtMs,
+		subIds: [credit.sub1, credit.sub2, credit.sub3] as const,
 		reason,
 	};
-	return [{ target, event, conversionId: conversion.id, body: composePartnerEvent(subject) }];
+	return [
+		{ receiverId: credit.receiverId, event, conversionId: conversion.id, body: composePartnerEvent(subject) },
+	];
 }
 
 /** Returns the part of an event for a partner that comes from the conversion. */

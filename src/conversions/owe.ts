@@ -7,7 +7,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { OwedEvent } from "../store/hot-writes.ts";
 import type { EventColumn } from "../store/queries/announced-moves.ts";
 import { type Conversion, orderIdOf } from "../store/queries/conversions.ts";
-import type { DueDelivery, Owed } from "../store/queries/queue.ts";
+import type { CallbackTarget, DueDelivery, Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 import type { PartnerNews } from "./owe-partners.ts";
@@ -27,35 +27,39 @@ export async function oweEvents(
 	{ store, clock, random }: InTransaction,
 	announcements: readonly Announcement[],
 	partnerNews: readonly PartnerNews[] = [],
-	/** Monotonic time before the targets of the partners were read. */
-	readAtMs = clock.monotonicMs(),
 ): Promise<Owed> {
+	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
 	const read = await store.queue.readShopTargets(trx, programmeIds);
-	const shops = read.filter(({ endpointId, secretId }) => endpointId !== null && secretId !== null);
+	const shops = read.filter(isSendable);
 	const shopOf = new Map(shops.map((shop) => [shop.programmeId, shop]));
 	const shopNews = announcements.flatMap(({ event, conversion }) => {
-		const target = shopOf.get(conversion.programme_id);
-		if (target === undefined) return [];
-		const body = composeEvent(subjectOf(conversion, target.publicId));
-		return [{ target, event, conversionId: conversion.id, body }];
+		const shop = shopOf.get(conversion.programme_id);
+		if (shop === undefined) return [];
+		const body = composeEvent(subjectOf(conversion, shop.publicId));
+		return [{ receiverId: shop.receiverId, event, conversionId: conversion.id, body }];
 	});
+	const partnerIds = [...new Set(partnerNews.map(({ receiverId }) => receiverId))];
+	const partners = (await store.queue.readTargets(trx, partnerIds)).filter(isSendable);
+	const targets: readonly CallbackTarget[] = [...shops, ...partners];
+	const epochOf = new Map(targets.map(({ receiverId, endpointEpoch }) => [receiverId, endpointEpoch]));
 	const nowMs = clock.nowMs();
-	const owed = [...shopNews, ...partnerNews].map(({ target, event, conversionId, body }) => ({
-		conversionId,
-		receiverId: target.receiverId,
-		endpointEpoch: target.endpointEpoch,
-		deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
-		name: event,
-		body,
-	}));
+	const owed = [...shopNews, ...partnerNews].flatMap(({ receiverId, event, conversionId, body }) => {
+		const endpointEpoch = epochOf.get(receiverId);
+		if (endpointEpoch === undefined) return [];
+		const deliveryPublicId = makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES));
+		return [{ conversionId, receiverId, endpointEpoch, deliveryPublicId, name: event, body }];
+	});
 	const deliveries = await storeOwed(trx, store, owed, nowMs);
-	const targets = [...shops, ...partnerNews.map(({ target }) => target)];
 	return {
-		receiverIds: [...new Set(targets.map(({ receiverId }) => receiverId))],
+		receiverIds: targets.map(({ receiverId }) => receiverId),
 		dueAtMs: nowMs,
 		ready: { deliveries, targets, readAtMs },
 	};
+}
+
+function isSendable({ endpointId, secretId }: CallbackTarget): boolean {
+	return endpointId !== null && secretId !== null;
 }
 
 /** Stores events, and returns their deliveries, which are due now. */

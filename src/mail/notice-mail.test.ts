@@ -270,3 +270,21 @@ test("a line break or an address in a name or an order adds no header, no line a
 	deepEqual(text.split("\n").slice(0, 1), ['Programme: "Shop Bcc: everybody[at]example[.]org" (prg_1)']);
 	match(text, /order "1\[U\+000A\]https\[:\]\/\/evil\[\.\]example\/x"/);
 });
+
+test("the mail to a partner's people names the conversion instead of the order, and links to the partner's pages", () => {
+	const owner = { kind: "partner", name: "Blog", public_id: "ptn_1" } as const;
+	const { text } = compose([notice({ lastOrderId: null })], {
+		owner,
+		undelivered: { waiting: 2, failed: 1, nextDueAtMs: null },
+	});
+	match(text, /^Partner: "Blog" \(ptn_1\)$/m);
+	match(text, /^1 callback to your server failed permanently/m);
+	match(text, /, cnv_1001 \(conversion\.recorded\): /);
+	doesNotMatch(text, /order|your shop|programme/i);
+	deepEqual(text.match(/https:\S+/g), [
+		"https://ringback.example/partner/ptn_1/deliveries/dlv_9",
+		"https://ringback.example/partner/ptn_1/callbacks?state=failed#deliveries",
+		"https://ringback.example/partner/ptn_1/callbacks?state=pending#deliveries",
+		"https://ringback.example/partner/ptn_1/callbacks",
+	]);
+});

@@ -160,7 +160,7 @@ export function renderDocument(view: DocumentView): Html {
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
 			${STAFF_AREAS.includes(active) ? warningNote(view.warnings) : null}
-			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
+			${programme === undefined ? null : html`${pauseNotice(programme.pausedSinceMs)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
 			${flash === null ? null : message(flash.tone, flash.text)}
 			${view.body}
 		</main>
@@ -333,7 +333,7 @@ const SET_UP_OFFER = message(
  * Returns the notice that callbacks are paused. Shops see it as well, because they would otherwise look for a
  * mistake of their own.
  */
-function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
+export function pauseNotice(pausedSinceMs: number | null): Html | null {
 	if (pausedSinceMs === null) return null;
 	return message(
 		"info",

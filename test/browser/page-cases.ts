@@ -183,7 +183,7 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 
 async function saveUnknownMacro(page: Page): Promise<void> {
 	await page.getByLabel("Callback URL").fill("https://tracker.example/postback?id={orderId}");
-	await page.getByLabel("Form").selectOption("get");
+	await page.getByLabel("Form", { exact: true }).selectOption("get");
 	await press("Save")(page);
 	await page.getByText("is not a macro").waitFor();
 }

@@ -86,8 +86,8 @@ export const DEFECTS: readonly Defect[] = [
 			const news = await genuine(trx, deps, moves, former);
 			const rows = await trx.selectFrom("receivers").select("id").where("kind", "=", "partner").execute();
 			return news.map((one) => {
-				const other = rows.find(({ id }) => id !== one.target.receiverId);
-				return other === undefined ? one : { ...one, target: { ...one.target, receiverId: other.id } };
+				const other = rows.find(({ id }) => id !== one.receiverId);
+				return other === undefined ? one : { ...one, receiverId: other.id };
 			});
 		},
 	}),

@@ -115,7 +115,7 @@ export function createProcessStore({
 			readDue: (...request) => stepped(() => queue.readDue(...request)),
 			readTargets: (...request) => stepped(() => queue.readTargets(...request)),
 			readShopTargets: (...request) => stepped(() => queue.readShopTargets(...request)),
-			readPartnerTargets: (...request) => stepped(() => queue.readPartnerTargets(...request)),
+			readPartnerCredits: (...request) => stepped(() => queue.readPartnerCredits(...request)),
 			hasChangedElsewhere: () => false,
 		},
 		announceDue(owed) {

@@ -8,8 +8,8 @@ import {
 	type DueDelivery,
 	type DueRead,
 	type FirstDue,
-	PARTNER_TARGET_SELECT,
-	type PartnerTarget,
+	PARTNER_CREDIT_SELECT,
+	type PartnerCredit,
 	type Queue,
 	type ReadRequest,
 	SHOP_TARGET_SELECT,
@@ -64,8 +64,8 @@ const READ_DUE = hotStatement<DueRow>(`
 
 const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where r.id = any($1::bigint[])`);
 const READ_SHOP_TARGETS = hotStatement<ShopTarget>(`${SHOP_TARGET_SELECT} where p.id = any($1::bigint[])`);
-const READ_PARTNER_TARGETS = hotStatement<PartnerTarget>(
-	`${PARTNER_TARGET_SELECT} and credit.conversion_id = any($1::bigint[])`,
+const READ_PARTNER_CREDITS = hotStatement<PartnerCredit>(
+	`${PARTNER_CREDIT_SELECT} where credit.conversion_id = any($1::bigint[])`,
 );
 
 // A result is stored only if the queue still has the delivery's row with the due time that was read. All other results
@@ -126,8 +126,8 @@ export const POSTGRES_QUEUE: Queue = {
 		receiverIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(receiverIds)]),
 	readShopTargets: async (trx, programmeIds) =>
 		programmeIds.length === 0 ? [] : READ_SHOP_TARGETS.run(trx, [arrayLiteral(programmeIds)]),
-	readPartnerTargets: async (trx, conversionIds) =>
-		conversionIds.length === 0 ? [] : READ_PARTNER_TARGETS.run(trx, [arrayLiteral(conversionIds)]),
+	readPartnerCredits: async (trx, conversionIds) =>
+		conversionIds.length === 0 ? [] : READ_PARTNER_CREDITS.run(trx, [arrayLiteral(conversionIds)]),
 	hasChangedElsewhere: () => false,
 };
 

@@ -60,16 +60,12 @@ export interface ShopTarget extends CallbackTarget {
 	publicId: string;
 }
 
-/**
- * The callback target of a partner that is credited with a conversion, and what the partner may know about the
- * conversion. Only partners with a URL and an active secret have one.
- */
-export interface PartnerTarget extends CallbackTarget {
-	endpointId: number;
+/** A conversion and the partner that is credited with it, if the partner has a callback URL. */
+export interface PartnerCredit {
+	conversionId: number;
+	receiverId: ReceiverId;
 	url: string;
 	form: CallbackForm;
-	secretId: number;
-	conversionId: number;
 	/** Names of the events that the partner chose, separated by spaces. */
 	chosenEvents: string;
 	/** Names of the events of this conversion that were written for the partner before, separated by spaces. */
@@ -101,23 +97,18 @@ export const TARGET_SELECT: string = `select ${TARGET_COLUMNS} from receivers r 
 export const SHOP_TARGET_SELECT: string = `select p.id as "programmeId", p.public_id as "publicId", ${TARGET_COLUMNS}
 	from programmes p join receivers r on r.programme_id = p.id ${TARGET_JOINS}`;
 
-/** Condition for a receiver to which callbacks can be sent. */
-const IS_SENDABLE = "e.id is not null and s.id is not null";
-
-/** Selects the columns of PartnerTarget. Each database adds its own condition on `credit.conversion_id`. */
-export const PARTNER_TARGET_SELECT: string = `select credit.conversion_id as "conversionId",
-	e.events as "chosenEvents", coalesce((select string_agg(told.name, ' ') from events told
+/** Selects the columns of PartnerCredit. Each database adds its own condition on `credit.conversion_id`. */
+export const PARTNER_CREDIT_SELECT: string = `select credit.conversion_id as "conversionId", r.id as "receiverId",
+	e.url, e.form, e.events as "chosenEvents", coalesce((select string_agg(told.name, ' ') from events told
 		where told.conversion_id = credit.conversion_id and told.receiver_id = r.id), '') as "toldEvents",
 	partner.public_id as "partnerPublicId", programme.public_id as "programmePublicId",
 	programme.shows_baskets as "showsBaskets", link.code as "linkCode", credit.word as "creditWord",
-	credit.clicked_at_ms as "clickedAtMs", credit.sub_1 as "sub1", credit.sub_2 as "sub2", credit.sub_3 as "sub3",
-	${TARGET_COLUMNS}
+	credit.clicked_at_ms as "clickedAtMs", credit.sub_1 as "sub1", credit.sub_2 as "sub2", credit.sub_3 as "sub3"
 	from credits credit join partnerships partnership on partnership.id = credit.partnership_id
-	join receivers r on r.partner_id = partnership.partner_id
+	join receivers r on r.partner_id = partnership.partner_id join endpoints e on e.id = r.endpoint_id
 	join partners partner on partner.id = partnership.partner_id
 	join programmes programme on programme.id = credit.programme_id
-	left join partner_links link on link.id = credit.link_id
-	${TARGET_JOINS} where ${IS_SENDABLE}`;
+	left join partner_links link on link.id = credit.link_id`;
 
 /**
  * Selects the callback targets of the partners of some partnerships. PostgreSQL's statement for new sales adds its
@@ -127,7 +118,7 @@ export const PARTNERSHIP_TARGET_SELECT: string = `select partnership.id as partn
 	partner.public_id as partner_public_id, e.events as chosen_events, ${TARGET_COLUMNS}
 	from partnerships partnership join receivers r on r.partner_id = partnership.partner_id
 	join partners partner on partner.id = partnership.partner_id
-	${TARGET_JOINS} where ${IS_SENDABLE}`;
+	${TARGET_JOINS} where e.id is not null and s.id is not null`;
 
 /** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {
@@ -295,11 +286,8 @@ export interface Queue {
 	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;
 	/** Returns the targets of the programmes' shops. */
 	readShopTargets(db: Db, programmeIds: readonly number[]): Promise<ShopTarget[]>;
-	/**
-	 * Returns the targets of the partners that are credited with these conversions now. Conversions without such a partner
-	 * are missing, and those whose partner has no URL.
-	 */
-	readPartnerTargets(db: Db, conversionIds: readonly number[]): Promise<PartnerTarget[]>;
+	/** Returns those of the conversions that are credited to a partner with a callback URL now. */
+	readPartnerCredits(db: Db, conversionIds: readonly number[]): Promise<PartnerCredit[]>;
 	/**
 	 * Returns whether another process has written since the last call. Always false on PostgreSQL, which sends
 	 * notifications instead.

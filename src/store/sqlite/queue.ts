@@ -10,8 +10,8 @@ import {
 	type CallbackTarget,
 	type DueRead,
 	type FirstDue,
-	PARTNER_TARGET_SELECT,
-	type PartnerTarget,
+	PARTNER_CREDIT_SELECT,
+	type PartnerCredit,
 	type Queue,
 	type ReadRequest,
 	type Settlement,
@@ -42,10 +42,10 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 			receiverIds.map((id) => toTarget<CallbackTarget>(prepared().findTarget.get(id))),
 		readShopTargets: async (_trx, programmeIds) =>
 			programmeIds.map((id) => toTarget<ShopTarget>(prepared().findShopTarget.get(id))),
-		readPartnerTargets: async (_trx, conversionIds) =>
+		readPartnerCredits: async (_trx, conversionIds) =>
 			conversionIds.flatMap((id) => {
-				const row = prepared().findPartnerTarget.get(id);
-				return row === undefined ? [] : [toTarget<PartnerTarget>(row)];
+				const row = prepared().findPartnerCredit.get(id);
+				return row === undefined ? [] : [row as unknown as PartnerCredit];
 			}),
 		hasChangedElsewhere() {
 			const { data_version: version } = prepared().dataVersion.get() ?? {};
@@ -92,7 +92,7 @@ function prepareStatements(database: DatabaseSync) {
 		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
 		findTarget: prepare(`${TARGET_SELECT} where r.id = ?`),
 		findShopTarget: prepare(`${SHOP_TARGET_SELECT} where p.id = ?`),
-		findPartnerTarget: prepare(`${PARTNER_TARGET_SELECT} and credit.conversion_id = ?`),
+		findPartnerCredit: prepare(`${PARTNER_CREDIT_SELECT} where credit.conversion_id = ?`),
 		dataVersion: prepare("pragma data_version"),
 	};
 }

@@ -8,6 +8,7 @@ import { ALL_EVENTS, CALLBACK_FORMS, type CallbackForm } from "../../domain/rece
 import { removePostbackUrl, savePartnerUrl } from "../../programmes/postback-url.ts";
 import { sendTestCallback } from "../../programmes/test-callback.ts";
 import { TROUBLE_TARGET, troubleBanner } from "../conversion-ui.ts";
+import { pauseNotice } from "../document.ts";
 import { declareForm, type FormField, readTextFields } from "../form.ts";
 import {
 	fingerprint,
@@ -88,6 +89,7 @@ export async function showPartnerCallbacks(
 		status: view !== null && view.deliveries === null ? 422 : undefined,
 		body: [
 			isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null,
+			view === null || view.url === null ? null : pauseNotice(deps.installation.pausedSinceMs()),
 			html`<div id="${TROUBLE_TARGET}">${view === null ? null : troubleOf(view)}</div>`,
 			shown.made === undefined ? null : madeSecret(shown.made),
 			html`<div class="columns">${urlSection(c, view)}${view === null || view.url === null ? null : healthPart(view)}</div>`,
@@ -139,7 +141,7 @@ function urlSection(c: WebContext, view: CalledView | null): Html {
 	const pending = view === null ? null : `Pending callbacks: ${view.health.pending.count}.`;
 	return ui.section({
 		id: "callback",
-		title: "Callback URL",
+		title: "Status callbacks",
 		hint: html`Once you save a URL, we send status changes from then on, not earlier ones. <a href="${PARTNER_DOCS_PATH}#callbacks-to-partners">How to receive them</a>`,
 		message: flashAt(c, "callback"),
 		body: ui.padded(

@@ -23,7 +23,7 @@ export function deliveryTables({
 			created_at_ms bigint not null
 		) ${appended}`,
 		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion,
-		// and readPartnerTargets, which reads what a partner has been told.
+		// and readPartnerCredits, which reads what a partner has been told.
 		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
 		// This index serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted
 		// callback.
