@@ -145,22 +145,22 @@ const ACTIONS = {
 		"The callback URL was removed: status changes are no longer sent",
 	],
 	"partner.secret_prepared": [
-		"New signing secret prepared",
+		"New signing secret of a partner prepared",
 		"colleagues",
 		"A new signing secret {detail} was prepared",
 	],
 	"partner.secret_activated": [
-		"New signing secret activated",
+		"New signing secret of a partner activated",
 		"colleagues",
 		"The new signing secret {detail} was activated: callbacks are signed with it",
 	],
 	"partner.secret_discarded": [
-		"Prepared signing secret discarded",
+		"Prepared signing secret of a partner discarded",
 		"colleagues",
 		"The prepared signing secret {detail} was discarded",
 	],
 	"partner.secret_ended": [
-		"Old signing secret ended",
+		"Old signing secret of a partner ended",
 		"colleagues",
 		"The old signing secret {detail} was ended",
 	],

@@ -12,6 +12,7 @@ import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import { findPartnerReceiver } from "../store/queries/receivers.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { addCreditingProgramme, addPartner, join } from "./partners/partner-shop.test-support.ts";
@@ -21,9 +22,11 @@ import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from ".
 const INTEGRATION = "/programmes/:programmeId/integration";
 const CONVERSIONS = "/programmes/:programmeId/conversions";
 const PEOPLE = "/programmes/:programmeId/people";
+const PARTNER_CALLBACKS = "/partner/:partnerId/callbacks";
 
 const WITHOUT_ENTRY: ReadonlyMap<string, string> = new Map([
 	[`${INTEGRATION}/signature`, "checks a signature and changes nothing"],
+	[`${PARTNER_CALLBACKS}/signature`, "checks a signature and changes nothing"],
 	["/network/test-mail", "sends a mail to whoever asks for it, and changes nothing"],
 	["/account/authenticator", "begins: nothing holds before a code confirms it, and that has an entry"],
 ]);
@@ -65,6 +68,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	await walkImports(site, send);
 	await walkProgrammePartners(site, send, programme, owner);
 	await walkPartner(site, send);
+	await walkPartnerCallbacks(site, send);
 	await walkStatements(site, send);
 
 	const mounted = ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path);
@@ -344,6 +348,51 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const programme = `/archive/${(await site.addProgramme("Ends")).public_id}`;
 	await send("/archive/:programmeId", staff, programme);
 	await send("/archive/:programmeId/resume", staff, `${programme}/resume`);
+}
+
+async function walkPartnerCallbacks(site: TestSite, send: Send): Promise<void> {
+	const { partner, email } = await addPartner(site, "Tracker");
+	const browser = await site.signIn({ email });
+	const base = `/partner/${partner.public_id}`;
+	const at = (path: string, form = {}) =>
+		send(`${PARTNER_CALLBACKS}${path}`, browser, `${base}/callbacks${path}`, form);
+	await at("/url", { postbackUrl: "https://tracker.example/", form: "json", recorded: "on" });
+	await at("/secret");
+	await at("/secret/discard", { secretId: await newestSecretId(site) });
+	await at("/secret");
+	await at("/secret/activate", { secretId: await newestSecretId(site) });
+	await at("/secret/end");
+	await at("/test", { event: "conversion.recorded" });
+	const receiver = await findPartnerReceiver(site.store.db, partner.id);
+	ok(receiver !== undefined);
+	/** Sends what is due, and makes a failed test callback look like that of a real sale. */
+	const run = async (status: number) => {
+		await runCallbacks(site, receiver, { kind: "answered", status });
+		await site.store.db.updateTable("undelivered").set({ set_aside: null }).execute();
+		site.moveClock(1_000);
+	};
+	await run(404);
+	await at("/resend-failed");
+	await run(503);
+	await at("/send-waiting");
+	await run(404);
+	const delivery = await site.store.db
+		.selectFrom("deliveries")
+		.selectAll()
+		.where("receiver_id", "=", receiver.receiver_id)
+		.executeTakeFirstOrThrow();
+	const page = `${base}/deliveries/${delivery.public_id}`;
+	const readShown = async () =>
+		/name="delivery" value="([^"]+)"/.exec((await browser.open(page)).text)?.[1] ?? "";
+	await send("/partner/:partnerId/deliveries/:deliveryId/resend", browser, `${page}/resend`, {
+		delivery: await readShown(),
+	});
+	await run(404);
+	await at("/resend", { delivery: await readShown() });
+	await run(404);
+	await at("/set-aside", { until: String(site.deps.clock.nowMs()) });
+	await at("/signature", { method: "POST", target: "/", headers: "", body: "", secret: "" });
+	await at("/url/remove");
 }
 
 async function walkStatements(site: TestSite, send: Send): Promise<void> {
