@@ -94,7 +94,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a corrected URL cancels the pending deliveries",
 		promise: "3 a delivery has one end or a due time",
-		seed: 2,
+		seed: 14,
 		module: () => import("../../src/store/queries/receivers.ts"),
 		replaces: "setEndpoint",
 		by: (genuine) => async (trx, receiver, endpoint, nowMs) => {
