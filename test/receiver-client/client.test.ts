@@ -6,6 +6,9 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { request as forward } from "node:http";
 import { after, test } from "node:test";
 import { type BatchResult, type CallFailure, type Conversion, signRequest } from "@ringback/receiver";
+import { keepClick } from "@ringback/receiver/click";
+import { createOutbox, type OutboxCall } from "@ringback/receiver/outbox";
+import { reconcile } from "@ringback/receiver/reconcile";
 import { startHttpServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";
 import { startLiveService } from "./live-service.ts";
@@ -267,6 +270,73 @@ test("a call that was processed but not answered is processed once, and the next
 	]);
 	deepEqual(decided.ok && decided.results.map(wordOf), ["move_not_allowed", "REVERSED", "APPROVED"]);
 	deepEqual(await live.countRows("L-1"), { conversions: 1, moves: 3 });
+});
+
+test("the client reads the programme's terms, and a keeper of click IDs uses them", async () => {
+	const result = await client.programme();
+	ok(result.ok, JSON.stringify(result));
+	const { currency, clickDays, clickParameter, creditsPartners } = result.programme;
+	deepEqual([currency, clickDays, clickParameter, creditsPartners], ["EUR", 30, "rbclick", false]);
+	const keeper = keepClick({ client, days: 1 });
+	const cookie = () => keeper.cookieFor({ url: "/?rbclick=AV1", headers: {} }) ?? "";
+	await until(() => cookie().includes("Max-Age=2592000"), cookie);
+});
+
+test("a sale with several coupon codes is accepted, and one with too many is refused and not recorded", async () => {
+	const codes = await client.record({ ...sale("C-1"), couponCodes: ["WELCOME5", "SUMMER10"] });
+	equal(codes.ok && codes.credit, "NOT_CREDITING");
+	const many = await client.record({ ...sale("C-2"), couponCodes: Array(11).fill("SUMMER10") });
+	deepEqual(!many.ok && [many.kind, many.retryable, many.code], ["refused", false, "too_many_coupon_codes"]);
+	equal((await live.countRows("C-2")).conversions, 0);
+});
+
+test("reconcile finds what differs between a shop's orders and the service", async () => {
+	const since = new Date().toISOString();
+	for (const orderId of ["D-same", "D-refunded", "D-unknown"]) await client.record(sale(orderId));
+	const refund = { orderId: "D-refunded", refundId: "R-1", amount: "4.00", reason: "RETURN" } as const;
+	equal((await client.refund(refund)).ok, true);
+	const orders = [
+		{ orderId: "D-same", status: "RECORDED", basketValue: "10", commission: "0.80", currency: "EUR" },
+		{ orderId: "D-refunded", status: "RECORDED", basketValue: "10.00" },
+		{ orderId: "D-never-sent" },
+	];
+	const result = await reconcile({ client, orders, since });
+	ok(result.ok, JSON.stringify(result));
+	deepEqual(
+		result.differences.map((one) => [
+			one.kind,
+			one.kind === "missing_at_shop" ? one.conversion.orderId : one.order.orderId,
+		]),
+		[
+			["differs", "D-refunded"],
+			["missing_at_service", "D-never-sent"],
+			["missing_at_shop", "D-unknown"],
+		],
+	);
+	ok(Date.parse(result.nextSince) < Date.now());
+});
+
+test("an outbox keeps its calls while the service is stopped, and each is processed once afterwards", async () => {
+	const rows: { id: number; call: OutboxCall; state: string }[] = [
+		{ id: 1, call: { call: "record", ...sale("O-1") }, state: "open" },
+		{ id: 2, call: { call: "approve", orderId: "O-1" }, state: "open" },
+	];
+	const outbox = createOutbox({
+		client: live.createClient({ retry: { maxAttempts: 1 } }),
+		load: (afterId) =>
+			rows
+				.filter(({ id, state }) => state === "open" && id > afterId)
+				.map(({ id, call }) => ({ id, call, attempts: 0, dueAtMs: 0 })),
+		save({ id }, { state }) {
+			for (const row of rows) if (row.id === id) row.state = state;
+		},
+		onProblem: () => undefined,
+	});
+	await live.stop();
+	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 1, isPaused: false });
+	await live.startAgain();
+	deepEqual(await outbox.drain(), { done: 2, refused: 0, failed: 0, isPaused: false });
+	deepEqual(await live.countRows("O-1"), { conversions: 1, moves: 2 });
 });
 
 test("a call made while the service restarts succeeds when it is back", async () => {
