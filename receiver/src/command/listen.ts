@@ -166,7 +166,9 @@ async function followEvents(
 		say(`Listening to ${showPlainly(programme)} (${which}), ${what}`);
 		say(`${describeCallbacks(hasPostbackUrl)}Ctrl-C ends this.`);
 		// A developer who pressed the button a moment too early would otherwise wait in vain.
-		if (cursor === undefined) say("Events from before this moment are not shown. Send a test conversion now.");
+		if (cursor === undefined) {
+			say("Events from before this moment are not shown. Send a test conversion now.");
+		}
 	}
 
 	async function take(message: StreamMessage): Promise<void> {

@@ -1,0 +1,119 @@
+// Sends the calls that order-watch.ts has written. The library's outbox keeps the order of calls about one sale, repeats
+// what is worth repeating, and says what needs a person.
+
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from "@nestjs/common";
+import { type Client, createClient } from "@ringback/receiver";
+import {
+	createOutbox,
+	type Outbox,
+	type OutboxEntry,
+	type OutboxProblem,
+	type OutboxProgress,
+} from "@ringback/receiver/outbox";
+import {
+	EventBus,
+	Logger,
+	OrderPlacedEvent,
+	OrderStateTransitionEvent,
+	ProcessContext,
+	RefundStateTransitionEvent,
+	TransactionalConnection,
+} from "@vendure/core";
+import { MoreThan } from "typeorm";
+import { RingbackCall } from "./entities";
+import { SETTINGS, type Settings } from "./options";
+import { SaleState } from "./sale-state";
+
+export const LOG_CONTEXT = "RingbackPlugin";
+
+/**
+ * Refusals that the plugin expects: the conversion has ended already, for example because a refund of everything has
+ * reversed it, or a refund is too small to change the reported value.
+ */
+const EXPECTED_REFUSALS = ["move_not_allowed", "value_not_lower", "nothing_to_refund"];
+
+@Injectable()
+export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown {
+	readonly client: Client;
+	private readonly outbox: Outbox;
+
+	constructor(
+		private readonly eventBus: EventBus,
+		private readonly connection: TransactionalConnection,
+		private readonly processContext: ProcessContext,
+		private readonly saleState: SaleState,
+		@Inject(SETTINGS) { url, apiKey, secrets, brand }: Settings,
+	) {
+		this.client = createClient({ url, apiKey, secret: secrets, brand });
+		this.outbox = createOutbox({
+			client: this.client,
+			load: (afterId, limit) => this.load(afterId, limit),
+			save: (entry, progress) => this.save(entry, progress),
+			onProblem: (problem) => this.logProblem(problem),
+		});
+	}
+
+	onApplicationBootstrap(): void {
+		// Two senders could send the calls about one order in the wrong order.
+		if (!this.processContext.isServer) return;
+		this.outbox.start();
+		// These subscribers are called after the commit.
+		const wake = () => this.outbox.wake();
+		this.eventBus.ofType(OrderPlacedEvent).subscribe(wake);
+		this.eventBus.ofType(OrderStateTransitionEvent).subscribe(wake);
+		this.eventBus.ofType(RefundStateTransitionEvent).subscribe(wake);
+	}
+
+	async onApplicationShutdown(): Promise<void> {
+		await this.outbox.stop();
+	}
+
+	private async load(afterId: number, limit: number): Promise<OutboxEntry[]> {
+		const rows = await this.connection.rawConnection.getRepository(RingbackCall).find({
+			where: { state: "open", id: MoreThan(afterId) },
+			order: { id: "ASC" },
+			take: limit,
+		});
+		return rows.map(({ id, call, attempts, dueAtMs }) => ({ id, call, attempts, dueAtMs: Number(dueAtMs) }));
+	}
+
+	private async save({ id, call }: OutboxEntry, progress: OutboxProgress): Promise<void> {
+		const calls = this.connection.rawConnection.getRepository(RingbackCall);
+		switch (progress.state) {
+			case "open": {
+				const { attempts, dueAtMs, detail } = progress;
+				await calls.update({ id }, { attempts, dueAtMs: String(dueAtMs), detail });
+				return;
+			}
+			case "refused":
+				// The approval window has approved the sale before the order was cancelled, so it is reversed.
+				if (call.call === "reject" && progress.code === "move_not_allowed") {
+					await calls.update({ id }, { call: { ...call, call: "reverse" }, detail: progress.detail });
+					this.outbox.wake();
+					return;
+				}
+				await calls.update({ id }, { state: "refused", detail: progress.detail });
+				return;
+			case "done": {
+				const { conversion, credit } = progress;
+				await this.saleState.noteAnswer({ ...conversion, conversionId: conversion.id, credit });
+				await calls.update({ id }, { state: "done", detail: null });
+				return;
+			}
+			default:
+				return progress satisfies never;
+		}
+	}
+
+	private logProblem(problem: OutboxProblem): void {
+		if (problem.kind === "storage") {
+			Logger.error(`The outbox cannot be read or written: ${problem.error}`, LOG_CONTEXT);
+			return;
+		}
+		const { call } = problem.entry;
+		const text = `${call.call} of order ${call.orderId}: ${problem.detail}`;
+		if (problem.kind === "delayed") Logger.warn(`${text} It is tried again.`, LOG_CONTEXT);
+		else if (problem.kind === "refused" && EXPECTED_REFUSALS.includes(problem.code)) Logger.verbose(text, LOG_CONTEXT);
+		else Logger.error(text, LOG_CONTEXT);
+	}
+}

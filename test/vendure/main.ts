@@ -1,0 +1,362 @@
+// `npm run test:vendure` connects a real Vendure shop with a real service through the plugin in integrations/vendure. It
+// places orders through Vendure's own APIs, kills both sides, and compares the books to the cent. It needs `npm ci` in
+// integrations/vendure, and is not part of `npm test`.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createClient } from "@ringback/receiver";
+import { sql } from "kysely";
+import { realClock } from "../../src/outside/clock.ts";
+import {
+	insertCode,
+	insertPartner,
+	insertPartnerLink,
+	insertPartnership,
+	replaceLandingHosts,
+} from "../../src/store/queries/partners.ts";
+import { lockProgramme } from "../../src/store/queries/programmes.ts";
+import { openSqlite } from "../../src/store/sqlite/store.ts";
+import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { DOWNLOADS, PACKED_VERSIONS } from "../support/packed-package.ts";
+import { freePort } from "../support/postgres.ts";
+import { prepareDatabase, withWorkplace } from "../support/prepare-database.ts";
+import { runProgram } from "../support/run-program.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
+import { until } from "../support/until.ts";
+import { Customer, type OrderInBooks, ShopStaff } from "./shop-acts.ts";
+import { ShopProcess, startTlsProxy, type TlsProxy } from "./vendure-shop.ts";
+
+const PLUGIN = fileURLToPath(new URL("../../integrations/vendure/", import.meta.url));
+const BRAND = "Service";
+const SECRET_KEY = "5e".repeat(32);
+const ORDERS = 48;
+const LINK_CODE = "garden";
+/** Coupon codes of the shop. The first two belong to partners, and the last to nobody. */
+const COUPONS = { SUMMER10: 10, GARDEN5: 5, HOUSE3: 3 } as const;
+const HOUR_MS = 3_600_000;
+
+/** How the customer comes and what is in the basket, in turn. */
+const ARRIVALS: readonly { clicks: boolean; coupons: readonly (keyof typeof COUPONS)[]; credit: string }[] = [
+	{ clicks: true, coupons: [], credit: "CLICK" },
+	{ clicks: false, coupons: ["SUMMER10"], credit: "CODE" },
+	{ clicks: false, coupons: [], credit: "NO_SIGNAL" },
+	{ clicks: true, coupons: ["GARDEN5"], credit: "CODE" },
+	{ clicks: false, coupons: ["HOUSE3", "SUMMER10"], credit: "CODE" },
+	{ clicks: true, coupons: ["HOUSE3"], credit: "CLICK" },
+	{ clicks: false, coupons: ["HOUSE3"], credit: "UNKNOWN_CODE" },
+];
+
+type Act = (staff: ShopStaff, code: string) => Promise<void>;
+const deliver: Act = (staff, code) => staff.deliver(code);
+const cancel: Act = (staff, code) => staff.cancel(code);
+const refund =
+	(share: number): Act =>
+	(staff, code) =>
+		staff.refund(code, share);
+
+/** What becomes of the order, in turn. `status` is what both sides must say in the end. */
+const FATES: readonly { acts: readonly Act[]; status: string }[] = [
+	{ acts: [], status: "RECORDED" },
+	{ acts: [deliver], status: "APPROVED" },
+	{ acts: [refund(0.3)], status: "RECORDED" },
+	{ acts: [cancel], status: "REJECTED" },
+	{ acts: [deliver, refund(0.25)], status: "APPROVED" },
+	{ acts: [refund(0.2), refund(0.3), deliver], status: "APPROVED" },
+	{ acts: [refund(1)], status: "REVERSED" },
+	{ acts: [deliver, refund(0.5), refund(1)], status: "REVERSED" },
+	{ acts: [deliver, cancel], status: "REVERSED" },
+	{ acts: [refund(0.4), cancel], status: "REJECTED" },
+	{ acts: [refund(1), cancel], status: "REVERSED" },
+];
+
+/** Which side is killed after which order. */
+const KILLS: ReadonlyMap<number, readonly ("shop" | "service")[]> = new Map([
+	[5, ["shop"]],
+	[11, ["service"]],
+	[17, ["shop", "service"]],
+	[23, ["service"]],
+	[29, ["shop"]],
+	[35, ["service", "shop"]],
+	[41, ["shop"]],
+]);
+
+let home: Home;
+let proxy: TlsProxy;
+let shop: ShopProcess;
+let staff: ShopStaff;
+let account: ShopAccount;
+let service: Running;
+let settings: Settings;
+let servicePort: number;
+let shopUrl: string;
+const cleaning: (() => Promise<void>)[] = [];
+
+before(async () => {
+	ok(existsSync(join(PLUGIN, "node_modules/@vendure/core")), "run `npm ci` in integrations/vendure first");
+	await buildPlugin();
+	home = openHome({ after: (clean) => cleaning.push(clean) });
+	const shopPort = await freePort();
+	servicePort = await freePort();
+	proxy = await startTlsProxy(shopPort);
+	writeFileSync(join(home.folder, "ca.pem"), proxy.caPem);
+	settings = {
+		DATABASE_URL: `sqlite:${home.databasePath}`,
+		PORT: String(servicePort),
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8,::1",
+		RINGBACK_TRUSTED_CA: join(home.folder, "ca.pem"),
+		RINGBACK_SECRET_KEY: SECRET_KEY,
+	};
+	account = await prepareDatabase(settings, {
+		postbackUrl: `https://${proxy.host}/ringback/postback`,
+		creditsPartners: true,
+		// The currency of a new Vendure shop.
+		currency: "USD",
+	});
+	await addPartners();
+	shopUrl = `http://127.0.0.1:${shopPort}`;
+	shop = new ShopProcess(PLUGIN, {
+		PORT: String(shopPort),
+		DATABASE_FILE: join(home.folder, "shop.sqlite"),
+		RINGBACK_URL: `http://127.0.0.1:${servicePort}`,
+		RINGBACK_API_KEY: account.apiKey,
+		RINGBACK_SIGNING_SECRET: account.secret,
+		RINGBACK_BRAND: BRAND,
+	});
+	await shop.populate();
+	await startService();
+	await shop.start();
+	staff = new ShopStaff(shopUrl);
+	await staff.signIn();
+	for (const [code, percent] of Object.entries(COUPONS)) await staff.createPromotion(code, percent);
+});
+
+after(async () => {
+	await shop?.kill();
+	await proxy?.close();
+	for (const clean of cleaning) await clean();
+});
+
+test("orders, refunds and cancellations of a Vendure shop agree to the cent after kills of both sides", async () => {
+	const variants = await staff.listVariants();
+	const expected = new Map<string, { status: string; credit: string }>();
+	for (let number = 0; number < ORDERS; number++) {
+		const arrival = at(ARRIVALS, number);
+		const fate = at(FATES, number);
+		const cookie = arrival.clicks ? await clickLink() : "";
+		const customer = new Customer(shopUrl, number, cookie);
+		const variantIds = variants.filter((_, index) => index <= number % variants.length);
+		await customer.fillBasket({ variantIds, coupons: arrival.coupons });
+		const victims = KILLS.get(number);
+		if (victims === undefined) await customer.pay();
+		else await payDuringKills(customer, victims);
+		expected.set(customer.code, { status: fate.status, credit: arrival.credit });
+		for (const act of fate.acts) await act(staff, customer.code);
+		console.log(`order ${number + 1} of ${ORDERS}: ${customer.code}`);
+	}
+	await untilQuiet();
+	const beforeReconciling = await findDifferences(expected);
+	const reconciled = await shop.reconcile();
+	const status = await shop.status();
+	console.log({ beforeReconciling, reconciled, status });
+	deepEqual(await findDifferences(expected), []);
+	deepEqual(beforeReconciling, [], "the books agreed before they were compared");
+	deepEqual([reconciled.corrected, reconciled.reportedAgain, reconciled.unknownHere], [0, 0, []]);
+	deepEqual([status.openCalls, status.openCallbacks], [0, 0]);
+});
+
+/** Compares all orders of the shop with all conversions of the service, and both with what must have become of them. */
+async function findDifferences(
+	expected: ReadonlyMap<string, { status: string; credit: string }>,
+): Promise<string[]> {
+	const client = createClient({
+		url: serviceUrl(),
+		apiKey: account.apiKey,
+		secret: account.secret,
+		brand: BRAND,
+	});
+	const conversions = new Map<
+		string,
+		{ status: string; basketValue: string; commission: string; networkFee: string }
+	>();
+	for await (const listed of client.allConversions()) {
+		ok(listed.ok, "the service lists its conversions");
+		ok(!conversions.has(listed.conversion.orderId), "no order was recorded twice");
+		conversions.set(listed.conversion.orderId, listed.conversion);
+	}
+	const orders = (await staff.listOrders()).filter(({ orderPlacedAt }) => orderPlacedAt !== null);
+	equal(orders.length, expected.size, "the shop has every order once");
+	equal(conversions.size, expected.size, "the service has every order once");
+	let [liveAtShop, liveAtService] = [0, 0];
+	const differences = orders.flatMap((order) => {
+		const conversion = conversions.get(order.code);
+		const { ringbackStatus, ringbackBasketValue, ringbackCommission, ringbackNetworkFee, ringbackCredit } =
+			order.customFields;
+		const wanted = expected.get(order.code);
+		const isLive = wanted?.status === "RECORDED" || wanted?.status === "APPROVED";
+		if (isLive) {
+			liveAtShop += paidAndKept(order);
+			liveAtService += Math.round(Number(conversion?.basketValue) * 100);
+		}
+		const pairs: (readonly [what: string, one: unknown, other: unknown])[] = [
+			["status", ringbackStatus, conversion?.status],
+			["expected status", ringbackStatus, wanted?.status],
+			["value", ringbackBasketValue, conversion?.basketValue],
+			["commission", ringbackCommission, conversion?.commission],
+			["fee", ringbackNetworkFee, conversion?.networkFee],
+			// The answer to a repeated report without a signal does not say who was credited.
+			["credit", ringbackCredit ?? "NO_SIGNAL", wanted?.credit],
+			...(isLive
+				? ([["money", (paidAndKept(order) / 100).toFixed(2), conversion?.basketValue]] as const)
+				: []),
+		];
+		return pairs.flatMap(([what, one, other]) =>
+			one === other ? [] : [`${order.code} ${what}: ${one} here, ${other} there`],
+		);
+	});
+	console.log(`live: ${liveAtShop / 100} at the shop, ${liveAtService / 100} at the service`);
+	if (liveAtShop !== liveAtService) differences.push("the sums differ");
+	return differences;
+}
+
+/** Returns what the customer paid without what was paid back, from the shop's own payments. */
+function paidAndKept({ payments }: OrderInBooks): number {
+	const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
+	return sum(payments.map(({ amount, refunds }) => amount - sum(refunds.map(({ total }) => total))));
+}
+
+/**
+ * Kills the sides while the payment is on its way, and starts them again. The payment may or may not have been stored, so
+ * the customer looks and pays again if it was not.
+ */
+async function payDuringKills(customer: Customer, victims: readonly ("shop" | "service")[]): Promise<void> {
+	const paying = customer.pay().catch(() => undefined);
+	// Each run kills at another moment of the payment.
+	await pause(Math.random() * 60);
+	for (const victim of victims) await (victim === "shop" ? shop.kill() : killService());
+	await paying;
+	for (const victim of victims) await (victim === "shop" ? shop.start() : startService());
+	await staff.signIn();
+	const { orderPlacedAt } = await staff.findOrder(customer.code);
+	if (orderPlacedAt === null) await customer.pay();
+}
+
+/** Waits until both sides have sent everything. Callbacks that failed would be tried again in minutes or hours. */
+async function untilQuiet(): Promise<void> {
+	await until(
+		async () => (await shop.status()).openCalls === 0,
+		() => shop.log.slice(-3_000),
+	);
+	await until(async () => (await countQueue("all")) === (await countQueue("later")));
+	await killService();
+	await askDatabase((db) => sql`update queue set due_at_ms = due_at_ms - ${48 * HOUR_MS}`.execute(db));
+	await startService();
+	await until(async () => (await countQueue("all")) === 0);
+	await until(
+		async () => (await shop.status()).openCallbacks === 0,
+		() => shop.log.slice(-3_000),
+	);
+}
+
+function countQueue(which: "all" | "later"): Promise<number> {
+	return askDatabase(async (db) => {
+		const rows = await db.selectFrom("queue").select("due_at_ms").execute();
+		return rows.filter(({ due_at_ms }) => which === "all" || due_at_ms > Date.now()).length;
+	});
+}
+
+async function askDatabase<Value>(
+	ask: (db: ReturnType<typeof openSqlite>["db"]) => Promise<Value>,
+): Promise<Value> {
+	const store = openSqlite(home.databasePath, realClock);
+	try {
+		return await ask(store.db);
+	} finally {
+		await store.close();
+	}
+}
+
+/** Opens the partner's link as a browser does, and returns the cookie that the shop sets. */
+async function clickLink(): Promise<string> {
+	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x64) Firefox/150.0", connection: "close" };
+	const clicked = await fetch(`${serviceUrl()}/c/${LINK_CODE}`, { headers, redirect: "manual" });
+	const landing = new URL(clicked.headers.get("location") ?? "");
+	const landed = await fetch(`${shopUrl}${landing.pathname}${landing.search}`, {
+		headers,
+		redirect: "manual",
+	});
+	equal(landed.headers.get("location"), "https://storefront.example/rakes");
+	const [cookie = ""] = landed.headers.getSetCookie().map((set) => set.split(";")[0] ?? "");
+	ok(cookie.startsWith("rbclick="), "the shop sets the cookie");
+	return cookie;
+}
+
+async function addPartners(): Promise<void> {
+	await withWorkplace(settings, async ({ store, clock }) => {
+		const nowMs = clock.nowMs();
+		await store.transact(async (trx) => {
+			const programme = await lockProgramme(trx, account.programmeRow);
+			ok(programme !== undefined);
+			await replaceLandingHosts(trx, programme, [{ host: proxy.host, withSubdomains: false }]);
+			for (const code of ["SUMMER10", "GARDEN5"]) {
+				const partner = await insertPartner(trx, {
+					public_id: code,
+					name: code,
+					site: "",
+					created_at_ms: nowMs,
+				});
+				const partnership = await insertPartnership(trx, {
+					...{ public_id: code, programme_id: programme.id, partner_id: partner.id },
+					...{ commission_rate: null, terms: "", created_at_ms: nowMs },
+				});
+				ok(partnership !== undefined);
+				const owner = { programme_id: programme.id, partnership_id: partnership.id };
+				await insertCode(trx, { ...owner, folded: code, code, created_at_ms: nowMs });
+				if (code === "GARDEN5") continue;
+				await insertPartnerLink(trx, {
+					...{ code: LINK_CODE, partnership_id: partnership.id, name: "", created_at_ms: nowMs },
+					target: `https://${proxy.host}/ringback/landing/rakes`,
+				});
+			}
+		});
+	});
+}
+
+/** Compiles the plugin with the library as a shop installs it. */
+async function buildPlugin(): Promise<void> {
+	const [present] = PACKED_VERSIONS;
+	ok(present !== undefined, "run npm run pack:receiver");
+	const library = join(PLUGIN, "node_modules/@ringback/receiver");
+	rmSync(library, { recursive: true, force: true });
+	mkdirSync(library, { recursive: true });
+	await runProgram(
+		"tar",
+		["-xzf", join(DOWNLOADS, present.file), "--strip-components=1", "-C", library],
+		PLUGIN,
+	);
+	rmSync(join(PLUGIN, "dist"), { recursive: true, force: true });
+	await runProgram(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "."], PLUGIN);
+}
+
+async function startService(): Promise<void> {
+	service = home.start(["serve"], settings);
+	await service.said(/^Ringback listens on (\S+)$/m);
+}
+
+async function killService(): Promise<void> {
+	service.kill("SIGKILL");
+	await service.ended();
+}
+
+function serviceUrl(): string {
+	return `http://127.0.0.1:${servicePort}`;
+}
+
+function at<Item>(items: readonly Item[], index: number): Item {
+	const item = items[index % items.length];
+	if (item === undefined) throw new Error("the list is empty");
+	return item;
+}
