@@ -196,5 +196,6 @@ function sayActor(change: Change, readerEmail: string | null): string {
 	if (actor.email === readerEmail)
 		return action === "password.reset" ? "the person who used the link" : "a person signed in as you";
 	const staff = actor.kind === "staff" ? ", network staff" : "";
-	return actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;
+	const who = actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;
+	return change.token_id === null ? who : `a program with an API token of ${who}`;
 }

@@ -25,8 +25,11 @@ import { CallRefused } from "./transaction.ts";
  * that runs wild is slowed down.
  */
 export const TOKEN_RATE: Rate = { burst: 1_000, perSecond: 100 };
-/** Value of Retry-After if the rate is exceeded. A second later the token has its rate again. */
-const RETRY_AFTER_SECONDS = 1;
+/**
+ * Values of Retry-After. A second after its rate was exceeded, the token has its rate again. The limits of mails last for
+ * up to an hour, and their sentence says how long.
+ */
+const RETRY_AFTER_SECONDS = { rate: 1, mails: 60 } as const;
 
 const NEEDED_WORDS: Readonly<Record<TokenRight, string>> = {
 	read: "of the network",
@@ -51,8 +54,9 @@ export function createTokenCalls(
 
 	function answerFault(found: Fault): Response {
 		metrics.countInbound("api", found.code);
-		const isLimit = found.httpStatus === 429;
-		return problemAnswer(deps, found, isLimit ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {});
+		if (found.httpStatus !== 429) return problemAnswer(deps, found);
+		const seconds = RETRY_AFTER_SECONDS[found.code === "too_many_calls" ? "rate" : "mails"];
+		return problemAnswer(deps, found, { "retry-after": String(seconds) });
 	}
 
 	async function answer(c: AppContext, route: TokenRoute, known: KnownToken): Promise<Response> {

@@ -33,8 +33,8 @@ test("a network token is shown once, stored as a hash, mailed to all staff, and 
 	equal((await site.audit("network_token.revoked")).length, 1);
 });
 
-test("what a token did is in the audit log with its issuer and its name", async (t) => {
-	const { site, browser, person } = await openAsStaff(t);
+test("what a token did is in the audit log with its issuer and its name, and in the owners' mail", async (t) => {
+	const { site, browser, person } = await openAsStaff(t, { hasMail: true });
 	const issued = await browser.submit("/network/tokens", { name: "Portal", right: "manage", days: "" });
 	const [token = ""] = /rbn_[0-9a-f]{64}/.exec(issued.text) ?? [];
 	const body = JSON.stringify({ name: "Made by a program", currency: "EUR", commission: {}, networkFee: {} });
@@ -51,6 +51,17 @@ test("what a token did is in the audit log with its issuer and its name", async 
 	equal(entry?.person_id, person.id);
 	ok(entry?.token_id);
 	match((await browser.open("/system/audit")).text, /with the API token Portal/);
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	const key = await site.browser().send(`/v1/network/programmes/${programme.public_id}/keys`, {
+		method: "POST",
+		headers,
+		body: "{}",
+	});
+	equal(key.status, 201, key.text);
+	await site.tellChanges();
+	const mail = site.mailbox.find(({ to }) => to === owner.email);
+	match(mail?.text ?? "", /API key rbk_….* was issued\. Done by a program with an API token of "Sam Staff"/);
 });
 
 test("a partner's token belongs to the partner, and ends when its issuer is removed", async (t) => {
