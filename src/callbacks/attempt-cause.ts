@@ -49,7 +49,7 @@ export function technicalDetail({ result, detail }: AttemptOutcome): string | nu
 
 const FORBIDDEN: AttemptCause = {
 	title: "Private address",
-	meaning: "Nothing was sent: the Postback URL leads to a private or internal address.",
+	meaning: "Nothing was sent: the URL leads to a private or internal address.",
 	advice: "Enter a URL that can be reached from the internet, or correct the DNS record of its host.",
 };
 
@@ -78,25 +78,25 @@ const ON_THE_WAY: readonly Row[] = [
 	[
 		/^(?:ENOTFOUND|ENODATA) \(look-up\)$/,
 		"Name not found",
-		"The host of the Postback URL has no address in the DNS.",
+		"The host of the URL has no address in the DNS.",
 		"Check its spelling and its DNS record.",
 	],
 	[
 		/^TOO_MANY_ADDRESSES \(look-up\)$/,
 		"Too many addresses",
-		"The host of the Postback URL has more than 64 addresses in the DNS.",
+		"The host of the URL has more than 64 addresses in the DNS.",
 		"Give it fewer.",
 	],
 	[
 		/\(look-up\)$/,
 		"Name look-up failed",
-		"The DNS gave no usable answer for the host of the Postback URL within 5 seconds.",
+		"The DNS gave no usable answer for the host of the URL within 5 seconds.",
 		"Check the name servers of the domain.",
 	],
 	[
 		/^ECONNREFUSED \(connect\)$/,
 		"Connection refused",
-		"Nothing listens at the address and port of the Postback URL.",
+		"Nothing listens at the address and port of the URL.",
 		"Start the server, or correct the port.",
 	],
 	[
@@ -145,13 +145,13 @@ const ON_THE_WAY: readonly Row[] = [
 		/^(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO) \(tls\)$/,
 		"No TLS",
 		"Your server does not speak TLS at this port.",
-		"Check the port in the Postback URL, and that HTTPS is served there.",
+		"Check the port in the URL, and that HTTPS is served there.",
 	],
 	[
 		/^TIMEOUT \(tls\)$/,
 		"No TLS in 5 s",
 		"Your server accepted the connection, but the TLS handshake was not finished within 5 seconds.",
-		"Check how busy the server is, and that HTTPS is served at the port of the Postback URL.",
+		"Check how busy the server is, and that HTTPS is served at the port of the URL.",
 	],
 	[
 		/\(tls\)$/,
@@ -220,10 +220,10 @@ const STATUSES: ReadonlyMap<number, MeaningAndAdvice> = new Map<number, MeaningA
 		404,
 		[
 			"Nothing answers at this path.",
-			"Check the Postback URL letter by letter, and that the route is deployed.",
+			"Check the URL letter by letter, and that the route is deployed.",
 		],
 	],
-	[405, ["The path does not take POST requests.", "Check the Postback URL and the route behind it."]],
+	[405, ["The path does not take requests with this method.", "Check the URL and the route behind it."]],
 	[
 		408,
 		["Your server gave up waiting for the request.", "Check the proxy in front of it and its time limits."],
@@ -264,7 +264,7 @@ function explainOtherStatus(status: number): MeaningAndAdvice {
 	if (status >= 300 && status <= 399) {
 		return [
 			"Your server answered with a redirect. Redirects are not followed.",
-			"Enter the final URL as Postback URL. If it is a sign-in page, let the path be called without signing in.",
+			"Enter the final URL. If it is a sign-in page, let the path be called without signing in.",
 		];
 	}
 	if (status >= 400 && status <= 499) {

@@ -77,7 +77,7 @@ test("the mail about the first final failure says what failed, why, when and wha
 		text,
 		/^The last permanent failure: 2026-01-15 12:05 UTC, order "A-1001" \(conversion\.recorded\): HTTP 404\. /m,
 	);
-	match(text, /^What to do:\nCheck the Postback URL letter by letter/m);
+	match(text, /^What to do:\nCheck the URL letter by letter/m);
 	match(
 		text,
 		/^The callback that failed last:\nhttps:\/\/ringback\.example\/programmes\/prg_1\/deliveries\/dlv_9$/m,
