@@ -350,7 +350,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a 500 counts as a final refusal",
 		promise: "the verdict follows from the answer",
-		seed: 2,
+		seed: 4,
 		module: () => import("../../src/domain/verdict.ts"),
 		replaces: "judgeOutcome",
 		by: (genuine) => (outcome) =>

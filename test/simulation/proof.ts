@@ -31,6 +31,7 @@ const COUNTED = [
 	"unparkedConfirmations",
 	"replacedPixels",
 	"credited",
+	"partnerEvents",
 	"refunds",
 	"assignments",
 	"adjustments",
@@ -108,9 +109,18 @@ function add(totals: Totals, report: RunReport): void {
 }
 
 function summarize(totals: Totals): string {
-	const { runs, virtualDays, orders, lateSales, unparkedConfirmations, replacedPixels, credited } = totals;
+	const {
+		runs,
+		virtualDays,
+		orders,
+		lateSales,
+		unparkedConfirmations,
+		replacedPixels,
+		credited,
+		partnerEvents,
+	} = totals;
 	const { deliveries, requests, kills, lost, mails, hurried } = totals;
 	const { refunds, assignments, adjustments, statements, payments } = totals;
 	const money = `${refunds} refunds, ${assignments} changed partners, ${adjustments} adjustments, ${statements} statements, ${payments} payments`;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${money}, ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise held`;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${money}, ${deliveries} deliveries (${partnerEvents} to partners), ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise held`;
 }
