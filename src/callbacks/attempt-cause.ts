@@ -216,13 +216,7 @@ const STATUSES: ReadonlyMap<number, MeaningAndAdvice> = new Map<number, MeaningA
 			"Let POST requests to this path through.",
 		],
 	],
-	[
-		404,
-		[
-			"Nothing answers at this path.",
-			"Check the URL letter by letter, and that the route is deployed.",
-		],
-	],
+	[404, ["Nothing answers at this path.", "Check the URL letter by letter, and that the route is deployed."]],
 	[405, ["The path does not take requests with this method.", "Check the URL and the route behind it."]],
 	[
 		408,
