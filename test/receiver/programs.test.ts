@@ -9,9 +9,14 @@ import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient } from "@ringback/receiver";
+import { keepClick } from "@ringback/receiver/click";
 import { createFakeService } from "@ringback/receiver/testing";
+import express from "express";
+import Fastify from "fastify";
+import { Hono } from "hono";
 import pg from "pg";
 import { sampleEvent } from "../../receiver/src/sample-delivery.test-support.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import { createPostgresAtHand } from "../support/postgres.ts";
 import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
@@ -248,6 +253,39 @@ test("the README's program for click IDs keeps the last two of them", async () =
 	);
 	equal(await (await fetch(origin)).text(), "clickId: none\n");
 	await program.stop();
+});
+
+test("the keeper of click IDs sets its cookie in each framework, beside a cookie of the shop", async (t) => {
+	const keeper = keepClick();
+	const shopCookie = "cart=1; Path=/";
+	const expressApp = express();
+	expressApp.use(keeper.node);
+	expressApp.get("/", (request, response) => {
+		response.append("Set-Cookie", shopCookie).send(keeper.read(request));
+	});
+	const origin = await startHttpServer(t, expressApp);
+	const fastifyApp = Fastify();
+	fastifyApp.addHook("onRequest", keeper.fastify);
+	fastifyApp.get("/", (request, reply) => reply.header("Set-Cookie", shopCookie).send(keeper.read(request)));
+	const honoApp = new Hono();
+	honoApp.use(keeper.hono);
+	honoApp.get("/", (c) => c.text(keeper.read(c.req.raw) ?? "none", 200, { "Set-Cookie": shopCookie }));
+
+	const path = "/?rbclick=AV2";
+	const headers = { cookie: "rbclick=AV1" };
+	const injected = await fastifyApp.inject({ url: path, headers });
+	const answers = [await fetch(origin + path, { headers }), await honoApp.request(path, { headers })];
+	const told = await Promise.all(
+		answers.map(async (answer) => [await answer.text(), answer.headers.getSetCookie()] as const),
+	);
+	for (const [text, cookies] of [
+		...told,
+		[injected.body, [injected.headers["set-cookie"] ?? []].flat()] as const,
+	]) {
+		equal(text, "AV1.AV2");
+		deepEqual(cookies.map((cookie) => cookie.split(";")[0]).sort(), ["cart=1", "rbclick=AV1.AV2"]);
+	}
+	await fastifyApp.close();
 });
 
 /** Imports a program of the README with the packed package. */
