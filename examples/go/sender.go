@@ -27,7 +27,7 @@ func main() {
 		service = "https://ringback.example"
 	}
 	key, secrets := os.Getenv("RINGBACK_API_KEY"), os.Getenv("RINGBACK_SIGNING_SECRET")
-	secret := strings.Split(secrets, ",")[0] // NEW,OLD while it is being replaced: the first one signs
+	secret := strings.Split(secrets, ",")[0] // NEW,OLD during a replacement: the first one signs
 	if key == "" || secret == "" || len(os.Args) < 3 || len(os.Args) > 5 {
 		log.Fatal("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
 	}
