@@ -161,6 +161,14 @@ describe("the examples in the document", () => {
 		ok(count > 20, `${count} examples`);
 	});
 
+	test("no two operations have the same ID, because generators make a function of each", () => {
+		const ids = operations(document).map(({ operationId }) => operationId);
+		deepEqual(
+			ids.filter((id, index) => ids.indexOf(id) !== index),
+			[],
+		);
+	});
+
 	test("the examples of requests carry the signature of their own bytes", () => {
 		let count = 0;
 		for (const { "x-codeSamples": samples = [] } of operations(document)) {

@@ -147,7 +147,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			sampleTarget: `/v1/conversions/${EXAMPLE_CONVERSION_ID}`,
 		},
 		"get /v1/programme": {
-			operationId: "showProgramme",
+			operationId: "showOwnProgramme",
 			summary: "Show the terms of the programme",
 			description:
 				"Shows the terms of the API key's programme that a shop's code depends on: the currency, what `basketValue` contains, the approval window, and for how long a click counts. Owners and staff can change them, so read them again from time to time.",
