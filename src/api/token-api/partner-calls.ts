@@ -36,6 +36,7 @@ import {
 	readPage,
 	showRate,
 	timeOrNull,
+	writeNext,
 	writePage,
 } from "./fields.ts";
 import { findNamed, SENT_LINK, showLink } from "./programme-calls.ts";
@@ -377,7 +378,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			if (!request.ok) return request;
 			const page = await pagePartnerships(db, filter, request.value);
 			const items = await showPartnerships(db, page.rows);
-			return succeed({ body: { ...writePage(deps, list, page, () => null), items } });
+			return succeed({ body: { items, next: writeNext(deps, list, page.next) } });
 		},
 	}),
 	route({

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { BASKET_RULES } from "../../domain/basket-rule.ts";
-import { sayHost } from "../../domain/click.ts";
+import { type LandingHost, sayHost } from "../../domain/click.ts";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { type Result, succeed } from "../../domain/fault.ts";
 import { PROGRAMME_ROLES } from "../../domain/roles.ts";
@@ -15,7 +15,7 @@ import { openProgramme } from "../../programmes/open-programme.ts";
 import { changeProgramme, type TermsInput } from "../../programmes/programme-terms.ts";
 import { unknownProgramme } from "../../programmes/programmes.ts";
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
-import { listLandingHosts } from "../../store/queries/partners.ts";
+import { findListedHosts, listLandingHosts } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import {
 	findProgramme,
@@ -37,7 +37,7 @@ import {
 	readPage,
 	showRate,
 	timeOrNull,
-	writePage,
+	writeNext,
 } from "./fields.ts";
 import { route, type TokenRoute } from "./route.ts";
 import { createOnce, requireMatch } from "./transaction.ts";
@@ -118,8 +118,11 @@ const EXAMPLE_PROGRAMME: z.output<typeof PROGRAMME> = {
 
 /** Reads a programme as the API shows it. */
 async function showProgramme(db: Db, programme: Programme): Promise<z.output<typeof PROGRAMME>> {
+	return describeProgramme(programme, await listLandingHosts(db, programme.id));
+}
+
+function describeProgramme(programme: Programme, hosts: readonly LandingHost[]): z.output<typeof PROGRAMME> {
 	const { commission, fee, byType } = ratesOf(programme);
-	const hosts = await listLandingHosts(db, programme.id);
 	return {
 		id: programme.public_id,
 		name: programme.name,
@@ -301,16 +304,14 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const request = readPage(deps, list, query);
 			if (!request.ok) return request;
 			const page = await listProgrammes(db, { ...request.value, isArchived, search: query.search });
-			const found = await findProgrammesById(
-				db,
-				page.rows.map(({ id }) => id),
-			);
-			const items: z.output<typeof PROGRAMME>[] = [];
-			for (const { id } of page.rows) {
-				const programme = found.get(id);
-				if (programme !== undefined) items.push(await showProgramme(db, programme));
-			}
-			return succeed({ body: { ...writePage(deps, list, page, () => null), items } });
+			const ids = page.rows.map(({ id }) => id);
+			const programmes = await findProgrammesById(db, ids);
+			const hosts = await findListedHosts(db, ids);
+			const items = ids.flatMap((id) => {
+				const programme = programmes.get(id);
+				return programme === undefined ? [] : describeProgramme(programme, hosts.get(id) ?? []);
+			});
+			return succeed({ body: { items, next: writeNext(deps, list, page.next) } });
 		},
 	}),
 	route({

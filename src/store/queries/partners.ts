@@ -537,6 +537,17 @@ export async function listLandingHosts(db: Db, programmeId: number): Promise<Lis
 	return (await hosts.orderBy("host").execute()).map(hostOf);
 }
 
+/** Lists the landing hosts of several programmes by the programmes' ids, with those that wait for staff. */
+export async function findListedHosts(
+	db: Db,
+	programmeIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly ListedHost[]>> {
+	const hosts = db.selectFrom("landing_hosts").selectAll().orderBy("host");
+	const rows = await hosts.where("programme_id", "in", [NO_ID, ...programmeIds]).execute();
+	const byProgramme = Map.groupBy(rows, ({ programme_id }) => programme_id);
+	return new Map([...byProgramme].map(([id, ofProgramme]) => [id, ofProgramme.map(hostOf)]));
+}
+
 function hostOf(row: Selectable<LandingHostsTable>): ListedHost {
 	const { host, with_subdomains, waiting_since_ms: waitingSinceMs } = row;
 	return { host, withSubdomains: with_subdomains === 1, waitingSinceMs };
