@@ -132,7 +132,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 			/The passphrase does not open/,
 		);
 		const restored = await typeAt(home, "restore one.backup --to other.db", [PASSPHRASE]);
-		match(restored, /1 callback is owed to 1 programme:/);
+		match(restored, /1 callback is owed to 1 receiver:/);
 		match(restored, /To hold callbacks until you have looked around, run `ringback hold` before you start/);
 	});
 });

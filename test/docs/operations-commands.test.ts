@@ -179,7 +179,7 @@ test("the documented commands take, check, restore and list a backup, and callba
 
 	const restored = await runInShell(putBack, { folder, settings });
 	match(restored, /kept aside: .*ringback\.db\.before-/);
-	equal(restored.match(/^1 callback is owed to 1 programme:$/gm)?.length, 2, "by restore, and by owed");
+	equal(restored.match(/^1 callback is owed to 1 receiver:$/gm)?.length, 2, "by restore, and by owed");
 
 	const held = await runInShell(blockToRun("hold"), { folder, settings });
 	match(held, /^All callbacks are held from now on: 1 waits\./m);

@@ -50,7 +50,7 @@ test("the documented dump and base backup restore the pending callbacks", async 
 		const restored = await runInShell(blockToRun("dump restore"), shell(second));
 		match(restored, /^ok +ledger +\d+ rules hold/m);
 		match(restored, /^ok +key +it opens all 1 signing secrets$/m);
-		match(restored, /^1 callback is owed to 1 programme:$/m);
+		match(restored, /^1 callback is owed to 1 receiver:$/m);
 	});
 
 	await t.test("a base backup and the archived log lead back to the moment before the damage", async () => {
@@ -67,7 +67,7 @@ test("the documented dump and base backup restore the pending callbacks", async 
 		match(found, /^ok +ledger +\d+ rules hold/m);
 		match(
 			found,
-			/^2 callbacks are owed to 1 programme:$/m,
+			/^2 callbacks are owed to 1 receiver:$/m,
 			"of before and after the base backup, not the last",
 		);
 		doesNotMatch(found, /PROBLEM/);
