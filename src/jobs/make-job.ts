@@ -105,7 +105,7 @@ export async function decideMatching(
 }
 
 /** Creates a job whose lines come from `feed`. */
-export async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
+async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	// No page shows the job until its last line is stored.
 	const opened = await openJob(deps, newJob, {

@@ -196,7 +196,7 @@ test("the documented commands take, check, restore and list a backup, and callba
 	const resent = await runInShell(blockToRun("resend"), { folder, settings });
 	match(
 		resent,
-		/^1 callback of 1 programme failed then\.\n {2}1 {2}.* \(prg_\w+\), from 2026-03-01 13:00:00/m,
+		/^1 callback of 1 receiver failed then\.\n {2}1 {2}.* \(prg_\w+\), from 2026-03-01 13:00:00/m,
 	);
 	match(resent, /^Nothing was sent yet: run it again with --yes\.$/m);
 	match(resent, /^1 callback is being sent again\.$/m);
