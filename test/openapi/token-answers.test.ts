@@ -6,6 +6,7 @@ import { TOKEN_ROUTES } from "../../src/api/token-api/routes.ts";
 import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
 import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
+import { insertPartnerLinks } from "../../src/store/queries/partners.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { setUpNetwork, tellStory } from "./network-story.ts";
 import {
@@ -163,7 +164,6 @@ const ELSEWHERE: readonly string[] = [
 	...["revoked_token", "expired_token", "wrong_token", "too_many_calls"],
 	// The schema of the request already refuses an unknown role.
 	"unknown_role",
-	// The use cases are tested with these limits on their pages.
 	...["too_many_keys", "too_many_links", "too_many_attempts", "partnership_ended"],
 ];
 
@@ -226,6 +226,38 @@ test("a token above its rate is refused with Retry-After, and other tokens are n
 	const refused = await call("GET", "/v1/network/programmes");
 	deepEqual([refused.json["code"], refused.headers.get("retry-after")], ["too_many_calls", "1"]);
 	equal((await createCall(site, tokens.read)("GET", "/v1/network/programmes")).status, 200);
+});
+
+test("calls meet the limits of keys, links and mails, as the pages do", async (t) => {
+	const { site, call } = await openTokenSite(t);
+	const { programIds } = await setUpNetwork(call, 1, 1);
+	const path = `/v1/network/programmes/${programIds[0]}`;
+	// The programme has one key already.
+	for (let issued = 1; issued < 50; issued++) {
+		equal((await call("POST", `${path}/keys`, { body: {} })).status, 201);
+	}
+	equal((await call("POST", `${path}/keys`, { body: {} })).json["code"], "too_many_keys");
+
+	const { db } = site.store;
+	const partnership = await db.selectFrom("partnerships").selectAll().executeTakeFirstOrThrow();
+	const row = {
+		partnership_id: partnership.id,
+		name: "",
+		target: "https://shop-0.example/",
+		created_at_ms: 0,
+	};
+	// The partnership has one link already.
+	await insertPartnerLinks(
+		db,
+		Array.from({ length: 499 }, (_, index) => ({ ...row, code: `link-${index}` })),
+	);
+	const links = `/v1/network/partnerships/${partnership.public_id}/links`;
+	equal((await call("POST", links, { body: { target: row.target } })).json["code"], "too_many_links");
+
+	const body = { email: "often@shop.example", role: "viewer" };
+	for (let sent = 0; sent < 5; sent++) equal((await call("POST", `${path}/people`, { body })).status, 201);
+	const refused = await call("POST", `${path}/people`, { body });
+	deepEqual([refused.json["code"], refused.headers.get("retry-after")], ["too_many_attempts", "60"]);
 });
 
 test("a cursor of one partner does not work for another, and its statements do not exist for others", async (t) => {
