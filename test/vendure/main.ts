@@ -4,6 +4,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -138,6 +139,28 @@ after(async () => {
 	await shop?.kill();
 	await proxy?.close();
 	for (const clean of cleaning) await clean();
+});
+
+test("amounts follow the programme's rule, refunds lower them in proportion, and currencies have their decimals", () => {
+	const { basketValueOf, valueLeft, writeAmount } = createRequire(import.meta.url)(
+		join(PLUGIN, "dist/src/amounts.js"),
+	);
+	// The example of docs/order-to-money.md: goods for 100.00 net, 10 % coupon, shipping 5.00 net, 19 % VAT.
+	const order = { totalWithTax: 11_305, total: 9_500, subTotalWithTax: 10_710, subTotal: 9_000 };
+	const rules = ["TOTAL", "TOTAL_NET", "GOODS", "GOODS_NET"];
+	deepEqual(
+		rules.map((rule) => writeAmount(basketValueOf(order, rule), "EUR", 2)),
+		["113.05", "95.00", "107.10", "90.00"],
+	);
+	const sale = { reported: 9_000, paid: 11_305 };
+	deepEqual(
+		[0, 1, 5_652, 11_304, 11_305, 20_000].map((refunded) => valueLeft(sale, refunded)),
+		[9_000, 8_999, 4_500, 1, 0, 0],
+	);
+	deepEqual(
+		[writeAmount(5, "EUR", 2), writeAmount(129_900, "JPY", 2), writeAmount(12_345, "KWD", 3)],
+		["0.05", "1299", "12.345"],
+	);
 });
 
 test("orders, refunds and cancellations of a Vendure shop agree to the cent after kills of both sides", async () => {

@@ -3,15 +3,16 @@
 /** What `basketValue` contains, as agreed for the programme. See "From order to money" in the documentation. */
 export type BasketRule = "TOTAL" | "TOTAL_NET" | "GOODS" | "GOODS_NET";
 
+/** The first four options are required. They may be undefined for the compiler only, as variables of the environment are. */
 export interface RingbackPluginOptions {
 	/** Address of the network's service, such as `https://track.network.example`. */
-	url: string;
+	url: string | undefined;
 	/** API key of the programme. */
-	apiKey: string;
+	apiKey: string | undefined;
 	/** Signing secret. While it is being replaced, two secrets with a comma between them, the new one first. */
-	secret: string;
+	secret: string | undefined;
 	/** Brand of the network, which is part of header names. The Integration page shows it. */
-	brand: string;
+	brand: string | undefined;
 	/** What the programme has agreed as `basketValue`. The default is `TOTAL`. */
 	basketRule?: BasketRule;
 	/**
@@ -34,24 +35,34 @@ export interface RingbackPluginOptions {
 	approvesDelivered?: boolean;
 }
 
-export type Settings = Required<Omit<RingbackPluginOptions, "storefrontUrl" | "cookieDomain" | "secret">> & {
+export interface Settings {
+	url: string;
+	apiKey: string;
 	secrets: readonly string[];
+	brand: string;
+	basketRule: BasketRule;
 	storefrontUrl: string | undefined;
+	clickParameter: string;
+	clickDays: number;
 	cookieDomain: string | undefined;
-};
+	keyDecides: boolean;
+	approvesDelivered: boolean;
+}
 
 export const SETTINGS = Symbol("RINGBACK_SETTINGS");
 
 /** Fills in the defaults. Throws if a required option is missing, so that the shop does not start without it. */
 export function readSettings(options: RingbackPluginOptions): Settings {
-	for (const name of ["url", "apiKey", "secret", "brand"] as const) {
-		if (!options[name]) throw new Error(`RingbackPlugin: the option ${name} is missing.`);
+	const { url, apiKey, secret, brand } = options;
+	if (!url || !apiKey || !secret || !brand) {
+		const missing = Object.entries({ url, apiKey, secret, brand }).filter(([, value]) => !value);
+		throw new Error(`RingbackPlugin needs ${missing.map(([name]) => name).join(", ")}.`);
 	}
 	return {
-		url: options.url,
-		apiKey: options.apiKey,
-		secrets: options.secret.split(",").map((secret) => secret.trim()),
-		brand: options.brand,
+		url,
+		apiKey,
+		secrets: secret.split(",").map((one) => one.trim()),
+		brand,
 		basketRule: options.basketRule ?? "TOTAL",
 		storefrontUrl: options.storefrontUrl?.replace(/\/$/, ""),
 		clickParameter: options.clickParameter ?? "rbclick",

@@ -52,10 +52,10 @@ const CONFIG: VendureConfig = {
 	importExportOptions: { importAssetsDir: dirname(DATABASE_FILE) },
 	plugins: [
 		RingbackPlugin.init({
-			url: setting("RINGBACK_URL"),
-			apiKey: setting("RINGBACK_API_KEY"),
-			secret: setting("RINGBACK_SIGNING_SECRET"),
-			brand: setting("RINGBACK_BRAND"),
+			url: process.env.RINGBACK_URL,
+			apiKey: process.env.RINGBACK_API_KEY,
+			secret: process.env.RINGBACK_SIGNING_SECRET,
+			brand: process.env.RINGBACK_BRAND,
 			storefrontUrl: "https://storefront.example",
 			approvesDelivered: true,
 		}),
