@@ -66,7 +66,8 @@ async function countSubTotals(
 		);
 		for (const { id, occurred_at_ms: soldAtMs, status, currency, commission } of rows) {
 			const credit = credits.get(id);
-			if (credit === undefined) continue;
+			// The sale may have been credited to another partner since the batch was read.
+			if (credit === undefined || !partnershipIds.includes(credit.partnership_id ?? 0)) continue;
 			const values = {
 				day: dayIn(soldAtMs, zone),
 				sub1: credit.sub_1,

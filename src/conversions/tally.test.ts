@@ -10,7 +10,7 @@ import { DAY_MS } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import { createTallies, dayOf } from "./tally.ts";
+import { cacheCounts, createTallies, dayOf } from "./tally.ts";
 
 const TODAY = Math.floor(START_MS / DAY_MS);
 
@@ -159,6 +159,24 @@ test("when the service stops, the count in progress ends and no other begins", a
 	const tallies = createTallies({ ...deps, store: { ...store, reader }, stopSignal: stopping.signal });
 	assert.deepEqual(await tallies.look({ programmeId: id, zone: "UTC" }), { count: null, isCounting: false });
 	assert.deepEqual(await tallies.look({ programmeId: id, zone: "UTC" }), { count: null, isCounting: false });
+});
+
+test("eight counts run at once, and another one begins when one of them has ended", async (t) => {
+	const { deps, clock } = await open(t);
+	const gate = createGate();
+	const begun: number[] = [];
+	const counts = cacheCounts(deps, async (key: number) => {
+		begun.push(key);
+		await gate.passed;
+		return { countedAtMs: START_MS };
+	});
+	const looks = Array.from({ length: 9 }, (_, key) => counts.look(key));
+	assert.deepEqual(await looks[8], { count: null, isCounting: true });
+	assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6, 7]);
+	gate.open();
+	await untilOnClock(clock, "the ninth is counted", async () => (await counts.look(8)).count !== null);
+	assert.deepEqual(begun.at(-1), 8);
+	await Promise.all(looks);
 });
 
 async function open(t: TestContext) {

@@ -223,6 +223,11 @@ const PATIENCE_MS = 30;
 const FRESHNESS_FACTOR = 20;
 /** Maximum number of cached counts. Each takes some kilobytes. */
 const MAX_CACHED = 500;
+/**
+ * Maximum number of counts that run at once. A caller who asks for many different ones finds them still uncounted, and
+ * asks again.
+ */
+const MAX_RUNNING = 8;
 
 interface Entry<Count> {
 	count: Count | null;
@@ -242,8 +247,10 @@ export function cacheCounts<Key, Count extends { countedAtMs: number }>(
 ): CachedCounts<Key, Count> {
 	const entries = new Map<string, Entry<Count>>();
 	const isStopping = () => stopSignal?.aborted === true;
+	let running = 0;
 
 	async function countInto(key: Key, entry: Entry<Count>): Promise<void> {
+		running++;
 		const startedAtMs = clock.nowMs();
 		try {
 			const count = await countAll(key, isStopping);
@@ -253,6 +260,7 @@ export function cacheCounts<Key, Count extends { countedAtMs: number }>(
 		}
 		entry.tookMs = clock.nowMs() - startedAtMs;
 		entry.counting = null;
+		running--;
 	}
 
 	return {
@@ -269,6 +277,7 @@ export function cacheCounts<Key, Count extends { countedAtMs: number }>(
 				entry.count !== null && clock.nowMs() - entry.count.countedAtMs < entry.tookMs * FRESHNESS_FACTOR;
 			if (!isFresh && !isStopping()) {
 				if (entry.counting === null) {
+					if (running >= MAX_RUNNING) return { count: entry.count, isCounting: true };
 					entry.counting = countInto(key, entry);
 					entry.patience = waitAtMost(clock, entry.counting, PATIENCE_MS);
 				}

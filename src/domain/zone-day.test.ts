@@ -6,6 +6,7 @@ import {
 	dayIn,
 	dayNumberIn,
 	dayStartMs,
+	isDay,
 	isoTimeIn,
 	isTimeZone,
 	minuteIn,
@@ -57,6 +58,12 @@ for (const [minute, zone, at] of [
 		equal(new Date(minuteMs(minute, zone) ?? 0).toISOString(), at);
 	});
 }
+
+test("a day is a date of the calendar, and nothing else", () => {
+	for (const day of ["2026-03-01", "2028-02-29"]) equal(isDay(day), true, day);
+	for (const text of ["2026-02-30", "2026-13-01", "x", "", "2026-3-1", "2026-03-01T00:00"])
+		equal(isDay(text), false, text);
+});
 
 test("an invalid minute is null", () => {
 	for (const text of [

@@ -38,6 +38,17 @@ export function isTimeZone(text: string): boolean {
 	}
 }
 
+/** Returns whether the text is a day of the calendar, such as 2026-03-01. */
+export function isDay(text: string): boolean {
+	if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+	try {
+		Temporal.PlainDate.from(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
 /** Returns the first moment of a day (YYYY-MM-DD) in a time zone. */
 export function dayStartMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day), zone);

@@ -8,7 +8,7 @@ import { CREDIT_WORDS } from "../../domain/credit.ts";
 import { checkAll, type Result, refuse, succeed } from "../../domain/fault.ts";
 import { decimalCount, formatMinor, zeroIn } from "../../domain/money.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
-import { dayEndMs, dayIn, dayStartMs } from "../../domain/zone-day.ts";
+import { dayEndMs, dayIn, dayStartMs, isDay } from "../../domain/zone-day.ts";
 import { type CreditedConversion, listCredited } from "../../store/queries/credited.ts";
 import { findBalances } from "../../store/queries/entries.ts";
 import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../../store/queries/partners.ts";
@@ -120,7 +120,6 @@ const MOMENTS = ["occurredFrom", "occurredBefore", "decidedFrom", "decidedBefore
 
 /** Longest period of totals, in days. */
 const MAX_TOTAL_DAYS = 92;
-const DAY = /^\d{4}-\d\d-\d\d$/;
 const DEFAULT_DAYS = 30;
 
 const TOTALS_QUERY = z.strictObject({
@@ -167,16 +166,13 @@ function readTotals(
 	zone: string,
 	nowMs: number,
 ): Result<{ fromMs: number; beforeMs: number; by: readonly SubTotalKey[] }> {
-	const today = dayIn(nowMs, zone);
-	const to = query.to ?? today;
-	const from = query.from ?? dayIn(dayStartMs(to, zone) - (DEFAULT_DAYS - 1) * DAY_MS, zone);
-	for (const [name, day] of [
-		["from", from],
-		["to", to],
-	] as const) {
-		const isDay = DAY.test(day) && !Number.isNaN(Date.parse(day));
-		if (!isDay) return refuse("invalid_field", `${name} must be a day such as 2026-03-01.`, name);
+	for (const name of ["from", "to"] as const) {
+		const day = query[name];
+		if (day === undefined || isDay(day)) continue;
+		return refuse("invalid_field", `${name} must be a day such as 2026-03-01.`, name);
 	}
+	const to = query.to ?? dayIn(nowMs, zone);
+	const from = query.from ?? dayIn(dayStartMs(to, zone) - (DEFAULT_DAYS - 1) * DAY_MS, zone);
 	const span = { fromMs: dayStartMs(from, zone), beforeMs: dayEndMs(to, zone) };
 	const days = Math.round((span.beforeMs - span.fromMs) / DAY_MS);
 	if (days < 1 || days > MAX_TOTAL_DAYS) {

@@ -1,6 +1,8 @@
 // Handles a call with an API token from its first byte to its answer.
 //
-//   token found ─▶ right ─▶ rate ─▶ place ─▶ body read ─▶ fields checked ─▶ use case ─▶ answer
+//   token found ─▶ right ─▶ rate ─▶ body read ─▶ fields checked ─▶ place ─▶ use case ─▶ answer
+//
+// A call takes a place only after its body was read, so that a slow sender delays nobody.
 //
 // A call runs the use case of its page, which checks the holder's permission again in its own transaction.
 
@@ -21,7 +23,7 @@ import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type To
 import { CallRefused } from "./transaction.ts";
 
 /**
- * Rate of calls with one token. A portal that sets up a whole network makes some thousand calls in a row, and a program
+ * Rate of calls with one token, or with all tokens of a partner. A portal that sets up a whole network makes some thousand calls in a row, and a program
  * that runs wild is slowed down.
  */
 export const TOKEN_RATE: Rate = { burst: 1_000, perSecond: 100 };
@@ -60,10 +62,20 @@ export function createTokenCalls(
 	}
 
 	async function answer(c: AppContext, route: TokenRoute, known: KnownToken): Promise<Response> {
-		await holders.noteUse(known.token);
 		const call = await readCall(c, route, known, clock.nowMs());
 		if (!call.ok) return answerFault(call.fault);
-		const done = await route.handle(call.value, deps);
+		const leave = await admission.admit("tokenCalls", ownerOf(known.token));
+		if (leave === undefined) return answerFault(TOO_MANY_WAIT);
+		return await runCall(c, route, call.value).finally(leave);
+	}
+
+	async function runCall(
+		c: AppContext,
+		route: TokenRoute,
+		call: TokenCall<unknown, unknown>,
+	): Promise<Response> {
+		await holders.noteUse(call.token);
+		const done = await route.handle(call, deps);
 		if (!done.ok) return answerFault(done.fault);
 		metrics.countInbound("api", "ANSWERED");
 		return writeAnswer(c, route, done.value);
@@ -82,12 +94,10 @@ export function createTokenCalls(
 					};
 					return answerFault(faultOf("wrong_token", words));
 				}
-				if (!buckets.take(token.id, clock.monotonicMs())) {
+				if (!buckets.take(ownerOf(token), clock.monotonicMs())) {
 					return answerFault(faultOf("too_many_calls", { perSecond: TOKEN_RATE.perSecond }));
 				}
-				const leave = await admission.admit("tokenCalls", `token:${token.id}`);
-				if (leave === undefined) return answerFault(TOO_MANY_WAIT);
-				return await answer(c, route, known.value).finally(leave);
+				return await answer(c, route, known.value);
 			} catch (error) {
 				if (error instanceof CallRefused) return answerFault(error.fault);
 				const about = { ...idsOf(recordOf(c)), method: c.req.method, route: route.path };
@@ -96,6 +106,14 @@ export function createTokenCalls(
 			}
 		},
 	};
+}
+
+/**
+ * Returns the key under which calls are counted. All tokens of a partner count together, so that more tokens give a
+ * partner no more calls.
+ */
+function ownerOf({ id, partner_id: partnerId }: KnownToken["token"]): string {
+	return partnerId === null ? `token:${id}` : `partner:${partnerId}`;
 }
 
 /** Returns the fault for a failure on our side, in words for a caller that does not sign. */
