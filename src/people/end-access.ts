@@ -23,6 +23,7 @@ import {
 	endSecrets,
 	listSecretsPreparedBy,
 	lockSecretsPreparedBy,
+	type PreparedSecretScope,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import { noteToken } from "./api-tokens.ts";
@@ -54,7 +55,10 @@ export interface AccessEnding {
 	endedBy: number | null;
 	/** The programme that the person can no longer use, or null if they lose access to the whole account. */
 	programmeId?: number | null;
-	/** The partner for which the person can no longer sign in. The API tokens that they issued for it end. */
+	/**
+	 * The partner for which the person can no longer sign in. The API tokens that they issued for it and the signing
+	 * secret that they prepared for it end.
+	 */
 	partnerId?: number;
 	nowMs: number;
 	/** True if the caller continues one session with a new token. That session is not counted as ended. */
@@ -75,7 +79,7 @@ export async function previewEnding(db: Db, personId: number, programmeId: numbe
 	return {
 		sessions: (await listSessions(db, personId)).length,
 		links: links.filter((link) => isShown(link, programmeId)).length,
-		secrets: await listSecretsPreparedBy(db, personId, programmeId),
+		secrets: await listSecretsPreparedBy(db, personId, { programmeId }),
 		keys: await listKeysIssuedBy(db, personId, programmeId),
 		// A person who leaves a programme keeps their tokens, which belong to the network or to a partner.
 		tokens: programmeId === null ? await listTokensIssuedBy(db, personId, null) : [],
@@ -105,10 +109,13 @@ export async function endAccess(
 	await noteWithdrawn(trx, withdrawn, endedBy, why, nowMs);
 	const jobs = await endJobsOf(trx, personId, nowMs);
 	await noteStopped(trx, jobs, endedBy, why, nowMs);
-	const issued =
-		keptKeys === undefined
-			? NOTHING_ISSUED
-			: await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys });
+	let issued: Pick<EndedAccess, "keys" | "lowered" | "secrets"> = NOTHING_ISSUED;
+	if (keptKeys !== undefined) {
+		issued = await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys });
+	} else if (partnerId !== undefined) {
+		const secrets = await endPreparedSecrets(trx, personId, { partnerId }, { endedBy, nowMs });
+		issued = { ...NOTHING_ISSUED, secrets };
+	}
 	const losesAll = keptKeys !== undefined && programmeId === null;
 	const tokens =
 		partnerId !== undefined || losesAll
@@ -171,13 +178,34 @@ async function endIssued(
 		const note = { personId: endedBy, programmeId: keyProgrammeId, action: "key.revoked", subject } as const;
 		await noteAudit(trx, { ...note, detail: writeKeyLabel(key) }, nowMs);
 	}
-	const secrets = await lockSecretsPreparedBy(trx, personId, programmeId);
+	const secrets = await endPreparedSecrets(trx, personId, { programmeId }, { endedBy, nowMs });
+	return { keys: keys.length, lowered: 0, secrets };
+}
+
+/** Ends the signing secrets that a person prepared and that are not active yet. Returns their number. */
+async function endPreparedSecrets(
+	trx: Db,
+	personId: number,
+	scope: PreparedSecretScope,
+	{ endedBy, nowMs }: Pick<AccessEnding, "endedBy" | "nowMs">,
+): Promise<number> {
+	const secrets = await lockSecretsPreparedBy(trx, personId, scope);
 	await endSecrets(trx, secrets, nowMs);
-	for (const { programme_id: secretProgrammeId, hint } of secrets) {
-		const note = { personId: endedBy, programmeId: secretProgrammeId, action: "secret.discarded" } as const;
-		await noteAudit(trx, { ...note, subject: `rbs_…${hint}` }, nowMs);
+	const partners = await findPartnersById(
+		trx,
+		secrets.flatMap(({ partner_id }) => partner_id ?? []),
+	);
+	for (const { programme_id: programmeId, partner_id: partnerId, hint } of secrets) {
+		const secret = `rbs_…${hint}`;
+		const partner = partners.get(partnerId ?? 0);
+		// The subject of a partner's entry is the partner, because its people are mailed by that.
+		const about =
+			partner === undefined
+				? ({ action: "secret.discarded", programmeId, subject: secret } as const)
+				: ({ action: "partner.secret_discarded", subject: partner.public_id, detail: secret } as const);
+		await noteAudit(trx, { ...about, personId: endedBy }, nowMs);
 	}
-	return { keys: keys.length, lowered: 0, secrets: secrets.length };
+	return secrets.length;
 }
 
 /** Revokes the API tokens that a person issued, for one partner or in all. Returns their number. */

@@ -11,9 +11,15 @@ import { addSamplePartner } from "../../src/partners/sample.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { Mail } from "../../src/ports.ts";
 import { archiveProgramme } from "../../src/programmes/archive.ts";
-import { insertApplication, removePartnerPerson, signsInFor } from "../../src/store/queries/partners.ts";
+import {
+	addPartnerPerson,
+	insertApplication,
+	removePartnerPerson,
+	signsInFor,
+} from "../../src/store/queries/partners.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
 import { findRole } from "../../src/store/queries/programme-people.ts";
+import { listSecretsPreparedBy } from "../../src/store/queries/signing-secrets.ts";
 import { addCreditingProgramme, addPartner, join } from "../../src/web/partners/partner-shop.test-support.ts";
 import {
 	createTestSite,
@@ -150,6 +156,36 @@ eachDatabase("people of partners", (database) => {
 		const [ofStaff] = await sendDueMails();
 		deepEqual([ofStaff?.to, ofStaff?.subject], [left.email, "Your access was ended"]);
 		match(ofStaff?.text ?? "", /Your access as one of the network's staff was ended\./);
+	});
+
+	test("a signing secret that a removed person prepared for the partner ends, and one for another partner stays", async () => {
+		const [left, other] = [await openPartner("Left"), await openPartner("Still theirs")];
+		const { db } = site.store;
+		const person = await findPersonByEmail(db, left.email);
+		ok(person);
+		await addPartnerPerson(db, other.partner.id, person.id);
+		for (const base of [left.base, other.base]) {
+			const url = { postbackUrl: "https://blog.example/hook", form: "json", approved: "on" };
+			equal((await left.browser.submit(`${base}/callbacks/url`, url)).status, 200);
+			await left.browser.submit(`${base}/callbacks/secret`, {});
+		}
+		const [prepared, kept, ...others] = await listSecretsPreparedBy(db, person.id);
+		ok(prepared && kept);
+		deepEqual([prepared.partner_id, kept.partner_id, others], [left.partner.id, other.partner.id, []]);
+		const staff = await site.signIn(await site.addStaff());
+		await staff.submit(`${left.base}/people/${person.public_id}/remove`, {});
+		match((await staff.open(`${left.base}/people`)).text, /2 sessions and 1 prepared secret were ended/);
+		const usable = await listSecretsPreparedBy(db, person.id);
+		deepEqual(
+			usable.map(({ id }) => id),
+			[kept.id],
+		);
+		const discarded = await site.audit("partner.secret_discarded");
+		deepEqual(
+			discarded.map(({ subject, detail }) => [subject, detail]),
+			[[left.partner.public_id, `rbs_…${prepared.hint}`]],
+		);
+		deepEqual(await site.audit("secret.discarded"), []);
 	});
 
 	test("a person of a partner cannot accept a role in its programme, but staff can add them", async () => {

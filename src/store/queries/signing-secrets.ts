@@ -145,51 +145,63 @@ function secretsOf(db: Db, receiverId: ReceiverId) {
 	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", receiverId);
 }
 
-export type PreparedSecret = SigningSecret & { programme_id: number | null };
+/** A prepared secret, with the programme or the partner of its receiver. */
+export type PreparedSecret = SigningSecret & { programme_id: number | null; partner_id: number | null };
 
-/**
- * Returns secrets that the person prepared and that are neither activated nor discarded, each with the programme of its
- * receiver. `programmeId` limits the result to one programme, or is null for all.
- */
+/** Programme or partner to which a list of prepared secrets is limited. By default it has the secrets of all. */
+export interface PreparedSecretScope {
+	programmeId?: number | null;
+	partnerId?: number | null;
+}
+
+/** Returns secrets that the person prepared and that are neither activated nor discarded. */
 export async function listSecretsPreparedBy(
 	db: Db,
 	personId: number,
-	programmeId: number | null,
+	scope: PreparedSecretScope = {},
 ): Promise<PreparedSecret[]> {
-	return selectPreparedBy(db, personId, programmeId).execute();
+	return selectPreparedBy(db, personId, scope).orderBy("id").execute();
 }
 
 export function lockSecretsPreparedBy(
 	trx: Db,
 	personId: number,
-	programmeId: number | null,
+	scope: PreparedSecretScope = {},
 ): Promise<Locked<PreparedSecret>[]> {
-	return lockRows(trx, selectPreparedBy(trx, personId, programmeId).orderBy("id"));
+	return lockRows(trx, selectPreparedBy(trx, personId, scope).orderBy("id"));
 }
 
-function selectPreparedBy(db: Db, personId: number, programmeId: number | null) {
+function selectPreparedBy(
+	db: Db,
+	personId: number,
+	{ programmeId = null, partnerId = null }: PreparedSecretScope,
+) {
 	return (
 		db
 			.selectFrom("signing_secrets")
 			.selectAll()
-			// This is a subquery, because the rows of a join would be locked too. Use cases lock a receiver before its
+			// These are subqueries, because the rows of a join would be locked too. Use cases lock a receiver before its
 			// secrets.
-			.select((eb) =>
-				eb
+			.select((eb) => {
+				const receiver = eb
 					.selectFrom("receivers")
-					.select("receivers.programme_id")
-					.whereRef("receivers.id", "=", "signing_secrets.receiver_id")
-					.as("programme_id"),
-			)
+					.whereRef("receivers.id", "=", "signing_secrets.receiver_id");
+				return [
+					receiver.select("receivers.programme_id").as("programme_id"),
+					receiver.select("receivers.partner_id").as("partner_id"),
+				];
+			})
 			.where("prepared_by", "=", personId)
 			.where("activated_at_ms", "is", null)
 			.where("ended_at_ms", "is", null)
 			.$if(programmeId !== null, (secrets) =>
 				secrets.where("receiver_id", "in", (eb) =>
-					eb
-						.selectFrom("receivers")
-						.select("receivers.id")
-						.where("receivers.programme_id", "=", programmeId ?? 0),
+					eb.selectFrom("receivers").select("receivers.id").where("receivers.programme_id", "=", programmeId),
+				),
+			)
+			.$if(partnerId !== null, (secrets) =>
+				secrets.where("receiver_id", "in", (eb) =>
+					eb.selectFrom("receivers").select("receivers.id").where("receivers.partner_id", "=", partnerId),
 				),
 			)
 	);

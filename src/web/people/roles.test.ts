@@ -205,7 +205,10 @@ for (const role of ["developer", "viewer"] as const) {
 		}
 		const theirs = await site.signIn(lowered);
 		await theirs.submit(`/programmes/${programme.public_id}/integration/keys/secret`, {});
-		assert.equal((await listSecretsPreparedBy(store.db, lowered.id, programme.id)).length, 1);
+		assert.equal(
+			(await listSecretsPreparedBy(store.db, lowered.id, { programmeId: programme.id })).length,
+			1,
+		);
 		const announced: (number | null)[] = [];
 		store.onChange((id) => announced.push(id));
 		await browser.submit(`${path}/${lowered.public_id}/role`, { role });
@@ -224,7 +227,7 @@ for (const role of ["developer", "viewer"] as const) {
 		];
 		assert.deepEqual(await keysOf(lowered), isDeveloper ? [report, report, report] : revoked);
 		assert.deepEqual(await keysOf(owner), [["decide", true]], "the keys of the other owner are unchanged");
-		const prepared = await listSecretsPreparedBy(store.db, lowered.id, programme.id);
+		const prepared = await listSecretsPreparedBy(store.db, lowered.id, { programmeId: programme.id });
 		assert.equal(prepared.length, isDeveloper ? 1 : 0);
 		assert.equal((await site.audit("key.lowered")).length, isDeveloper ? 2 : 0);
 		assert.equal((await site.audit("key.revoked")).length, isDeveloper ? 0 : 3);
