@@ -88,7 +88,10 @@ export async function createOnce<Made>(
 	});
 	try {
 		const made = await make(once);
-		return made.ok ? succeed({ id: idOf(made.value), made: made.value }) : made;
+		if (made.ok) return succeed({ id: idOf(made.value), made: made.value });
+		// The first call may have created the resource while this one waited for a lock. The use case then refuses, for
+		// example because the code is taken.
+		return (await findEarlier(deps, row)) ?? made;
 	} catch (error) {
 		if (!(error instanceof ReferenceTaken)) throw error;
 		const first = await findEarlier(deps, row);
