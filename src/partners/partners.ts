@@ -71,16 +71,19 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
 }
 
 /**
- * Corrects a partner's name and the address of its website. Only staff may do this. Resolves to whether
- * something changed.
+ * Corrects a partner's name, the address of its website, or both. A field that is left out stays as it is. Only staff
+ * may do this. Resolves to whether something changed.
  */
 export async function renamePartner(
 	deps: Deps,
 	actor: PersonActor,
 	partnerId: number,
-	typed: Pick<PartnerInput, "name" | "site">,
+	{ name, site }: { name?: string | undefined; site?: string | undefined },
 ): Promise<Result<boolean>> {
-	const read = checkAll({ name: readName(typed.name, "the partner's"), site: readSite(typed.site.trim()) });
+	const read = checkAll<Partial<Pick<PartnerDetails, "name" | "site">>>({
+		...(name === undefined ? {} : { name: readName(name, "the partner's") }),
+		...(site === undefined ? {} : { site: readSite(site.trim()) }),
+	});
 	if (!read.ok) return read;
 	return changePartner(deps, actor, partnerId, read.value);
 }
@@ -259,7 +262,8 @@ export interface PartnerPersonRemoved {
 
 /**
  * Ends a person's access to the partner, or withdraws an open invitation. A removed person is signed out, and
- * their sign-in links become invalid. `publicId` is that of the person or of the invitation.
+ * their sign-in links become invalid. The API tokens that they issued for the partner and the signing secret that they
+ * prepared for it end, too. An active secret stays. `publicId` is that of the person or of the invitation.
  */
 export async function removePartnerPerson(
 	deps: Deps,

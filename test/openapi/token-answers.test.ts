@@ -7,9 +7,11 @@ import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
 import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { insertPartnerLinks } from "../../src/store/queries/partners.ts";
+import type { Store } from "../../src/store/store.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { setUpNetwork, tellStory } from "./network-story.ts";
 import {
+	type Call,
 	type CallInput,
 	createCall,
 	issueOnPage,
@@ -324,6 +326,56 @@ eachDatabase("calls with a token at the same moment", (database) => {
 			rival("PATCH", path, { body: { site: "https://second.example/" }, headers }),
 		]);
 		deepEqual(answers.map(({ status }) => status).sort(), [200, 412]);
+	});
+
+	/** Makes calls with the same token over a store that first runs `interrupt` when a call begins its transaction. */
+	async function interruptCalls({ tokens }: TokenSite, interrupt: () => Promise<unknown>): Promise<Call> {
+		let isArmed = false;
+		const store: Store = {
+			...database.rival,
+			async transact(work, options) {
+				if (isArmed) {
+					isArmed = false;
+					await interrupt();
+				}
+				return database.rival.transact(work, options);
+			},
+		};
+		const { site } = await openTokenSiteOver(store);
+		isArmed = true;
+		return createCall(site, tokens.manage);
+	}
+
+	test("a retry that overlaps the first creation of a link gets its answer, and other values are refused", async () => {
+		const one = await openTokenSiteOver(database.store);
+		await setUpNetwork(one.call, 1, 1);
+		const partnerships = (await one.call("GET", "/v1/network/partnerships")).json;
+		const path = `/v1/network/partnerships/${textOf(partnerships, "items", 0, "id")}/links`;
+		const statuses: unknown[] = [];
+		for (const retriedName of ["Summer", "Winter"]) {
+			const code = `overlap-${retriedName.toLowerCase()}`;
+			const body = { reference: code, target: "https://shop-0.example/", code };
+			const createFirst = async () => {
+				const created = await one.call("POST", path, { body: { ...body, name: "Summer" } });
+				statuses.push(created.status);
+			};
+			const retry = await interruptCalls(one, createFirst);
+			const retried = await retry("POST", path, { body: { ...body, name: retriedName } });
+			statuses.push(retried.status === 200 ? retried.json["code"] : `refused: ${retried.json["code"]}`);
+		}
+		deepEqual(statuses, [201, "overlap-summer", 201, "refused: reference_used"]);
+	});
+
+	test("two changes of a partner's name and site without If-Match do not undo each other", async () => {
+		const one = await openTokenSiteOver(database.store);
+		const body = { name: "Partner", email: `${database.kind.toLowerCase()}-both@blog.example` };
+		const created = await one.call("POST", "/v1/network/partners", { body });
+		const path = `/v1/network/partners/${textOf(created.json, "partner", "id")}`;
+		const site = "https://second.example/";
+		const changeSite = async () => equal((await one.call("PATCH", path, { body: { site } })).status, 200);
+		const rename = await interruptCalls(one, changeSite);
+		const renamed = await rename("PATCH", path, { body: { name: "First" } });
+		deepEqual([renamed.json["name"], renamed.json["site"]], ["First", site]);
 	});
 });
 

@@ -189,13 +189,11 @@ const partnerRoutes: readonly TokenRoute[] = [
 			const publicId = call.path["partnerId"] ?? "";
 			const found = await findNamedPartner(deps.store.db, publicId);
 			if (!found.ok) return found;
-			const { id, name, site } = found.value;
 			const within = requireMatch(deps, call, async (trx) => {
 				const partner = await findPartner(trx, publicId);
 				return partner === undefined ? null : showPartner(partner);
 			});
-			const wanted = { name: call.body.name ?? name, site: call.body.site ?? site };
-			const changed = await renamePartner(within, call.holder, id, wanted);
+			const changed = await renamePartner(within, call.holder, found.value.id, call.body);
 			if (!changed.ok) return changed;
 			const partner = await findNamedPartner(deps.store.db, publicId);
 			return partner.ok ? succeed({ body: showPartner(partner.value) }) : partner;
