@@ -121,5 +121,5 @@ async function importHistory(page: Page): Promise<void> {
 
 async function uploadHistoryAgain(page: Page): Promise<void> {
 	await uploadHistory(page);
-	await page.getByText("There is nothing to do").waitFor();
+	await page.getByText("Every line is done already").waitFor();
 }
