@@ -138,7 +138,10 @@ eachDatabase("the authenticator", (database) => {
 		const { browser, secret } = await begin(staff);
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };
 		const both = await Promise.all([browser.submit(CONFIRM, on), browser.submit(CONFIRM, on)]);
-		equal(both.filter(({ status }) => status === 303).length, 1);
+		// The second request is led to the sign-in if the first one has already ended the session that both came with.
+		const isDone = ({ status, location }: (typeof both)[number]) =>
+			status === 303 && location?.startsWith("/sign-in") === false;
+		equal(both.filter(isDone).length, 1);
 		const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 		equal((await (await beginSignIn(staff)).submit("/sign-in/code", { code })).location, "/");
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
