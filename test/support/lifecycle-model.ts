@@ -255,8 +255,9 @@ function report(
 		case "EXPIRED":
 		case "REJECTED":
 		case "REVERSED": {
-			// Each event is sent once per conversion, so the sale needs a new conversion.
-			const first = { ...recorded, reason: null, events: new Map(), pixelBasketValue, replaced: state };
+			// Each event is sent once per conversion, so the sale needs a new conversion. Refunds stay with the old one.
+			const fresh = { reason: null, refunds: [], events: new Map() };
+			const first = { ...recorded, ...fresh, pixelBasketValue, replaced: state };
 			return { answer: "RECORDED", next: owes ? announce(first, "conversion.recorded", terms) : first };
 		}
 		default:
