@@ -3,8 +3,8 @@
 
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { digestSha256, formCanonical, makeNonce, signWith } from "../hmac.ts";
 import { findErrorCode } from "../network-error.ts";
+import { type CallbackFields, writeCallback } from "../sign-callback.ts";
 import { readFirstLine } from "./first-line.ts";
 import type { Settings } from "./settings.ts";
 
@@ -20,9 +20,6 @@ export type ForwardOutcome =
 	| { readonly kind: "failed"; readonly code: string; readonly tookMs: number }
 	| { readonly kind: "stopped" };
 
-/** Fields of the body in their order. The value of `sentAt` is replaced by the time of forwarding. */
-export type EventBody = Readonly<Record<string, unknown>>;
-
 /** The request as it was sent, with everything that a signature check needs except the secret. */
 export type SentRequest = {
 	readonly path: string;
@@ -37,27 +34,15 @@ const timeoutMs = 5_000;
 export async function forwardEvent(
 	target: URL,
 	event: string,
-	fields: EventBody,
+	fields: CallbackFields,
 	{ secret, brand }: Pick<Settings, "secret" | "brand">,
 	stopSignal: AbortSignal,
 ): Promise<{ readonly outcome: ForwardOutcome; readonly sent: SentRequest }> {
-	const nowMs = Date.now();
-	const body = JSON.stringify({ ...fields, sentAt: new Date(nowMs).toISOString() });
-	const bytes = Buffer.from(body);
-	const timestamp = String(Math.floor(nowMs / 1000));
-	const nonce = await makeNonce();
 	const path = target.pathname + target.search;
-	const bodySha256 = await digestSha256(new Uint8Array(bytes));
-	const canonical = formCanonical({ method: "POST", target: path, timestamp, nonce, bodySha256 });
-	const headers = {
-		"Content-Type": "application/json",
-		"Content-Length": bytes.byteLength,
-		"User-Agent": `${brand.toLowerCase()}-postback/1`,
-		[`X-${brand}-Event`]: event,
-		[`X-${brand}-Timestamp`]: timestamp,
-		[`X-${brand}-Nonce`]: nonce,
-		[`X-${brand}-Signature`]: await signWith(secret[0], canonical),
-	};
+	const signing = { secret: secret[0], brand, path, nowMs: Date.now() };
+	const { headers: signedHeaders, body, bodySha256 } = await writeCallback(event, fields, signing);
+	const bytes = Buffer.from(body);
+	const headers = { ...signedHeaders, "Content-Length": bytes.byteLength };
 	const outcome = await post(target, path, headers, bytes, stopSignal);
 	return { outcome, sent: { path, headers, body, bodySha256 } };
 }

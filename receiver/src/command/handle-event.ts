@@ -3,9 +3,10 @@
 
 import { digestSha256 } from "../hmac.ts";
 import { isObject, parseJson } from "../json.ts";
+import type { CallbackFields } from "../sign-callback.ts";
 import { verifyPostback } from "../verify.ts";
 import type { ToldAnswer } from "./answer-teller.ts";
-import { type EventBody, forwardEvent, type SentRequest } from "./forward.ts";
+import { forwardEvent, type SentRequest } from "./forward.ts";
 import { type Judgement, judgeCheck, judgeForward } from "./judgement.ts";
 import type { Settings } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";
@@ -27,7 +28,7 @@ export type HandleEvent = (message: StreamMessage) => Promise<Handled | undefine
 
 export function createForwarding(target: URL, settings: Settings, stopSignal: AbortSignal): HandleEvent {
 	return async ({ event, data }) => {
-		const fields: EventBody = JSON.parse(data);
+		const fields: CallbackFields = JSON.parse(data);
 		const { outcome, sent } = await forwardEvent(target, event, fields, settings, stopSignal);
 		if (outcome.kind === "stopped") return undefined;
 		const { tookMs } = outcome;

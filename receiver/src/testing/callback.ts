@@ -1,9 +1,9 @@
 // Signed callbacks for a shop's own tests.
 
 import type { PostbackEvent } from "../event.ts";
-import { digestSha256, formCanonical, makeNonce, signWith } from "../hmac.ts";
 import { demand, demandBrand } from "../option-checks.ts";
 import { readSecrets, type Secrets } from "../secrets.ts";
+import { writeCallback } from "../sign-callback.ts";
 
 export type CallbackOptions = {
 	/** Signing secret that the receiver has. If there are several, the first one signs. */
@@ -33,24 +33,9 @@ export async function signCallback(event: PostbackEvent, options: CallbackOption
 	demandBrand(brand);
 	demand(path.startsWith("/"), "path must be the path and query of the Postback URL, such as /postback.");
 	const nowMs = Number(options.now ?? Date.now());
-	const body = JSON.stringify({ ...event, sentAt: new Date(nowMs).toISOString() });
-	const timestamp = String(Math.floor(nowMs / 1000));
-	const nonce = options.nonce ?? (await makeNonce());
-	const bodySha256 = await digestSha256(new TextEncoder().encode(body));
-	const canonical = formCanonical({ method: "POST", target: path, timestamp, nonce, bodySha256 });
-	return {
-		method: "POST",
-		path,
-		headers: {
-			"Content-Type": "application/json",
-			"User-Agent": `${brand.toLowerCase()}-postback/1`,
-			[`X-${brand}-Event`]: event.event,
-			[`X-${brand}-Timestamp`]: timestamp,
-			[`X-${brand}-Nonce`]: nonce,
-			[`X-${brand}-Signature`]: await signWith(secret, canonical),
-		},
-		body,
-	};
+	const signing = { secret, brand, path, nowMs, nonce: options.nonce };
+	const { headers, body } = await writeCallback(event.event, event, signing);
+	return { method: "POST", path, headers, body };
 }
 
 const statuses: Readonly<Record<string, string>> = {
