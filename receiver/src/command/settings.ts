@@ -61,9 +61,10 @@ export function readSettings(environment: Environment, givenUrl: string | undefi
 			`${urlName} must be the service's address without a path, such as https://ringback.example.`,
 		);
 	}
-	const [firstSecret, ...otherSecrets] = splitSecrets(secretText);
-	const secretFault = [firstSecret ?? "", ...otherSecrets].map(findSecretFault).find(isFilled);
-	if (apiKey.startsWith("rbs_") || /(?:^|,)rbk_/.test(secretText)) {
+	const secrets = splitSecrets(secretText);
+	const [firstSecret, ...otherSecrets] = secrets;
+	const secretFault = secrets.map(findSecretFault).find(isFilled);
+	if (apiKey.startsWith("rbs_") || secrets.some((secret) => secret.startsWith("rbk_"))) {
 		problems.push("RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET are swapped: the key starts with rbk_.");
 	} else if (apiKey !== "" && !/^[!-~]+$/.test(apiKey)) {
 		problems.push("RINGBACK_API_KEY must be the key as it was shown, rbk_…");
