@@ -50,7 +50,10 @@ export interface About {
 	partnerships: KnownPartnerships;
 	/** Decrypted clicks of the report. Empty if it has no click, or if its coupon code takes precedence. */
 	clicks: OpenedClicks;
-	/** The stored credit of the conversion, or undefined if it has none or the request has neither a click ID nor a coupon code. */
+	/**
+	 * The stored credit of the conversion, or undefined if it has none or the request has neither a click ID nor a coupon
+	 * code.
+	 */
 	credit: Credit | undefined;
 	/** Earlier refunds of the conversion. Empty if the request does not need them. */
 	refunds: readonly NewRefund[];
@@ -68,8 +71,8 @@ export interface Judged<Done> {
 }
 
 /**
- * Maximum number of turns of a round. An order is judged again only if another process changed it meanwhile. One turn
- * more is for new orders, which come before the others.
+ * Maximum number of turns of a round. The first turn may handle only the new orders of the round. An order that another
+ * process changed meanwhile is judged again in the next turn.
  */
 const MAX_TURNS = 6;
 
@@ -91,7 +94,8 @@ export async function judgeAndMove<Done>(
 	const rounds = roundsOf(requests);
 	let owed = NOTHING_OWED;
 	for (const [index, round] of rounds.entries()) {
-		// The first round has all orders. If there are others, it locks every conversion that one of them may change.
+		// The first round contains every order. If more rounds follow, it also locks the conversions that they may
+		// change, so that all locks are taken in one order.
 		const isLocking =
 			(index === 0 && rounds.length > 1) ||
 			round.some((request) => request.needsRefunds === true || signals.get(request) !== undefined);

@@ -1,4 +1,4 @@
-// Decides which partners hear of moves, and composes their events. A partner hears of the sales that are credited to it
+// Decides which partners are told of moves, and composes their events. A partner hears of the sales that are credited to it
 // while it has a callback URL, once the shop's server has reported them. If a sale is credited to another partner, the
 // former one hears that it was reversed, and the new one hears of its present status. Reversed is the last that a partner
 // hears of a sale, also if the sale comes back to it, because each event of a sale is sent to a receiver only once.
@@ -76,8 +76,8 @@ async function readCredits(
 }
 
 /**
- * Returns whether a partner may be credited with the conversion after the move. A decision does not say, because it
- * leaves the credit as it is. A report says it, so that sales without a partner cost no query.
+ * Returns whether a partner may be credited with the conversion after the move. A report contains the credit, so sales
+ * without a partner need no query. A decision leaves the credit as it is, so the credit must be read.
  */
 function mayConcernPartner({ move, conversion, credit }: CreditedMove): boolean {
 	if (partnerEventOf(move, conversion.status) === null) return false;

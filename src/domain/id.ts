@@ -23,6 +23,11 @@ export type IdPrefix =
 	| "tok"
 	| "ref";
 
+/** Returns whether the public id names a partner. */
+export function isPartnerId(publicId: string): boolean {
+	return publicId.startsWith("ptn_");
+}
+
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
 	return `${prefix}_${encodeTime(nowMs)}${encodeBytes(random)}`;
 }

@@ -1,18 +1,17 @@
 // The GET form of a partner's callback. Its URL has macros such as {sub1} in the query, which each attempt replaces with
 // the values of the event. Trackers take such requests, and no JSON.
 
-import { type Result, refuse, succeed } from "./fault.ts";
+import { type Result, refuse } from "./fault.ts";
 import { PARTNER_FIELDS, type PartnerField } from "./partner-event.ts";
 import { type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "./postback-url.ts";
 
 const MACRO = /\{(\w+)\}/g;
-const MACRO_LIST: string = PARTNER_FIELDS.map((field) => `{${field}}`).join(", ");
+const MACRO_LIST = PARTNER_FIELDS.map((field) => `{${field}}`).join(", ");
 
 /** Parses the URL of a GET callback as a person entered it. Macros are allowed in the query only. */
 export function parseMacroUrl(text: string): Result<PostbackUrl> {
 	const [beforeQuery = "", ...query] = text.trim().split("?");
-	const place = /\{|%7B/i.exec(beforeQuery);
-	if (place !== null) {
+	if (/\{|%7B/i.test(beforeQuery)) {
 		return refuse(
 			"postback_url_macro_place",
 			"Macros are allowed only in the query, which follows the first question mark. Enter host and path without macros.",
@@ -28,8 +27,7 @@ export function parseMacroUrl(text: string): Result<PostbackUrl> {
 			"postbackUrl",
 		);
 	}
-	const parsed = refusePlaceholder(`${beforeQuery}?${rest}`) ?? parsePostbackUrl(text);
-	return parsed.ok ? succeed(parsed.value) : parsed;
+	return refusePlaceholder(`${beforeQuery}?${rest}`) ?? parsePostbackUrl(text);
 }
 
 function isField(name: string): name is PartnerField {

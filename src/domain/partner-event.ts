@@ -128,31 +128,15 @@ export function readPartnerEvent(
  * every request, and only the sub IDs need escaping.
  */
 export function partnerBodySentAt(event: EventName, composedEvent: string, sentAtMs: number): string {
-	const [
-		conversionId,
-		programId,
-		eventType,
-		basketValue = "",
-		commission,
-		currency,
-		reason = "",
-		creditedBy,
-		clickedAt = "",
-		test,
-		occurredAt,
-		sub1 = "",
-		sub2 = "",
-		sub3 = "",
-		partnerId,
-		linkId = "",
-	] = composedEvent.split("\n");
+	const fields = readPartnerEvent(event, composedEvent, sentAtMs);
 	return (
-		`{"event":"${event}","conversionId":"${conversionId}","programId":"${programId}","partnerId":"${partnerId}"` +
-		`,"linkId":${quoted(linkId)},"status":"${announcedStatus(event)}","eventType":"${eventType}"` +
-		`,"basketValue":${quoted(basketValue)},"commission":"${commission}","currency":"${currency}"` +
-		`,"reason":${quoted(reason)},"creditedBy":"${creditedBy}","sub1":${escaped(sub1)},"sub2":${escaped(sub2)}` +
-		`,"sub3":${escaped(sub3)},"test":${test !== ""},"clickedAt":${quoted(clickedAt)}` +
-		`,"occurredAt":"${occurredAt}","sentAt":"${isoTime(sentAtMs)}"}`
+		`{"event":"${event}","conversionId":"${fields.conversionId}","programId":"${fields.programId}"` +
+		`,"partnerId":"${fields.partnerId}","linkId":${quoted(fields.linkId)},"status":"${fields.status}"` +
+		`,"eventType":"${fields.eventType}","basketValue":${quoted(fields.basketValue)}` +
+		`,"commission":"${fields.commission}","currency":"${fields.currency}","reason":${quoted(fields.reason)}` +
+		`,"creditedBy":"${fields.creditedBy}","sub1":${escaped(fields.sub1)},"sub2":${escaped(fields.sub2)}` +
+		`,"sub3":${escaped(fields.sub3)},"test":${fields.test},"clickedAt":${quoted(fields.clickedAt)}` +
+		`,"occurredAt":"${fields.occurredAt}","sentAt":"${fields.sentAt}"}`
 	);
 }
 

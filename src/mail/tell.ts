@@ -297,10 +297,12 @@ async function findOwner(
 	trx: Db,
 	{ programmeId, partnerId }: ReceiverToMail,
 ): Promise<NoticeMailView["owner"] | undefined> {
-	const programme = programmeId === null ? undefined : await findProgrammesById(trx, [programmeId]);
-	const owner = programme?.get(programmeId ?? 0) ?? (await findPartnerById(trx, partnerId ?? 0));
-	if (owner === undefined) return undefined;
-	return { kind: programmeId === null ? "partner" : "shop", name: owner.name, public_id: owner.public_id };
+	if (programmeId !== null) {
+		const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
+		return programme && { kind: "shop", name: programme.name, public_id: programme.public_id };
+	}
+	const partner = partnerId === null ? undefined : await findPartnerById(trx, partnerId);
+	return partner && { kind: "partner", name: partner.name, public_id: partner.public_id };
 }
 
 const STAFF_INTERVAL_MS = DAY_MS;

@@ -3,6 +3,7 @@
 
 import type { EventName } from "../domain/event-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { isPartnerId } from "../domain/id.ts";
 import { parseMacroUrl } from "../domain/macro-url.ts";
 import { judgeHost, type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
 import { ALL_EVENTS, type CallbackForm, writeChosenEvents } from "../domain/receiver.ts";
@@ -156,6 +157,6 @@ export async function removePostbackUrl(
 
 function logRefusal(log: Log, owner: string, host: string, code: string, lookUp: LookUp | undefined): void {
 	const answer = lookUp?.ok === false ? { dns: lookUp.code } : { addresses: lookUp?.addresses ?? [host] };
-	const whose = owner.startsWith("ptn_") ? { partner: owner } : { programme: owner };
+	const whose = isPartnerId(owner) ? { partner: owner } : { programme: owner };
 	log.warn({ ...whose, host, code, ...answer }, "a Postback URL was not saved");
 }

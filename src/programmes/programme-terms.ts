@@ -1,8 +1,8 @@
 // The terms of a programme. Each term is checked separately, so that a form can show all mistakes at once,
 // each at its field. Changes apply to new conversions, and recorded conversions keep their amounts and their
 // approval window. Owners may change the name, the rule for the basket value and, within limits that the
-// network's staff set, the approval window. Only staff may change the rates and the handling of pixels, because these are agreed with the
-// network.
+// network's staff set, the approval window. Only staff may change the rates and the handling of pixels,
+// because these are agreed with the network.
 
 import {
 	BASKET_RULES,

@@ -4,13 +4,14 @@
 
 import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse } from "../domain/fault.ts";
+import { isPartnerId } from "../domain/id.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { type Actor, personIdOf, transactForPartner, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Locked } from "../store/locked.ts";
 import type { AuditNote } from "../store/queries/audit.ts";
 import { findPartner, lockPartner, type Partner } from "../store/queries/partners.ts";
-import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import {
 	findPartnerReceiver,
 	insertPartnerReceiver,
@@ -18,10 +19,10 @@ import {
 	type ReceiverColumns,
 } from "../store/queries/receivers.ts";
 import type { Db, Store } from "../store/store.ts";
-import { unknownProgramme } from "./programmes.ts";
+import { changeLocked } from "./programmes.ts";
 
-/** The shop of a programme, as a receiver of callbacks. */
-export type CalledShop = Pick<Programme, "id" | "public_id" | "receiver_id">;
+/** The shop of a programme as a receiver of callbacks. */
+export type CalledShop = Pick<Programme, "id" | "receiver_id">;
 
 /** A partner as a receiver of callbacks. */
 export interface CalledPartner {
@@ -29,7 +30,7 @@ export interface CalledPartner {
 	partner: Pick<Partner, "id" | "public_id">;
 }
 
-export type CalledReceiver = Omit<CalledShop, "public_id"> | CalledPartner;
+export type CalledReceiver = CalledShop | CalledPartner;
 
 /** Runs a transaction that checks that the actor may still change the receiver. */
 export function transactForReceiver<Value>(
@@ -53,9 +54,11 @@ export interface ReceiverChange {
 }
 
 /** The party that a receiver belongs to. */
-export type ReceiverOwner =
-	| { kind: "shop"; id: number; public_id: string }
-	| { kind: "partner"; id: number; public_id: string };
+export interface ReceiverOwner {
+	kind: "shop" | "partner";
+	id: number;
+	public_id: string;
+}
 
 /** Changes that are audited for shops and for partners, with their actions. */
 const ACTIONS = {
@@ -84,39 +87,47 @@ export function noteOn(
 	return { personId, action, subject: owner.public_id, detail: object ?? detail ?? null };
 }
 
-const PARTNER_PREFIX = "ptn_";
-
 /**
  * Runs a transaction that holds the lock of the programme or partner and checks that the actor may still change its
  * receiver. If a partner has no receiver yet, the change is refused, or `addsReceiver` adds one. Afterwards the caches of
  * this process and all engines read again what may have changed.
  */
-export async function changeReceiver<Value>(
-	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+export function changeReceiver<Value>(
+	deps: Pick<AccountsDeps, "store" | "clock">,
 	ownerPublicId: string,
 	actor: Actor,
 	work: (change: ReceiverChange) => Promise<Result<Value>>,
 	addsReceiver = false,
 ): Promise<Result<Value>> {
-	const isPartner = ownerPublicId.startsWith(PARTNER_PREFIX);
-	const owner = isPartner
-		? await findPartner(store.db, ownerPublicId)
-		: await findProgramme(store.db, ownerPublicId);
-	if (owner === undefined) return unknownOwner(ownerPublicId, isPartner);
-	const { id, public_id } = owner;
-	const lockAndWork = async (trx: Db): Promise<Result<Value>> => {
-		const receiver = isPartner ? await lockForPartner(trx, id, addsReceiver) : await lockProgramme(trx, id);
-		if (receiver === undefined) return isPartner ? noReceiver() : unknownOwner(ownerPublicId, isPartner);
-		const kind = isPartner ? "partner" : "shop";
-		const who = { owner: { kind, id, public_id } as const, personId: personIdOf(actor) };
-		return work({ trx, receiver, ...who, nowMs: clock.nowMs() });
-	};
-	const done = isPartner
-		? await transactForPartner(store, actor, id, lockAndWork)
-		: await transactInProgramme(store, actor, id, lockAndWork, "integrate");
+	if (isPartnerId(ownerPublicId)) {
+		return changePartnerReceiver(deps, ownerPublicId, actor, work, addsReceiver);
+	}
+	return changeLocked(deps, ownerPublicId, actor, ({ trx, programme, personId, nowMs }) => {
+		const { id, public_id } = programme;
+		return work({ trx, receiver: programme, owner: { kind: "shop", id, public_id }, personId, nowMs });
+	});
+}
+
+async function changePartnerReceiver<Value>(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	partnerPublicId: string,
+	actor: Actor,
+	work: (change: ReceiverChange) => Promise<Result<Value>>,
+	addsReceiver: boolean,
+): Promise<Result<Value>> {
+	const partner = await findPartner(store.db, partnerPublicId);
+	if (partner === undefined) return refuse("unknown_partner", `There is no partner ${partnerPublicId}.`);
+	const { id, public_id } = partner;
+	const done = await transactForPartner(store, actor, id, async (trx) => {
+		const receiver = await lockForPartner(trx, id, addsReceiver);
+		if (receiver === undefined) {
+			return refuse("no_postback_url", "No callback URL was saved for this partner yet. Save one first.");
+		}
+		const owner: ReceiverOwner = { kind: "partner", id, public_id };
+		return work({ trx, receiver, owner, personId: personIdOf(actor), nowMs: clock.nowMs() });
+	});
 	if (!done.ok) return done;
-	const receiver = "receiver_id" in owner ? owner : await findPartnerReceiver(store.db, id);
-	if (!isPartner) store.announceChange(id);
+	const receiver = await findPartnerReceiver(store.db, id);
 	if (receiver !== undefined) store.announceTargetChange(receiver.receiver_id);
 	return done;
 }
@@ -132,14 +143,4 @@ async function lockForPartner(
 	if (existing !== undefined || !addsReceiver) return existing;
 	await insertPartnerReceiver(trx, partnerId);
 	return lockPartnerReceiver(trx, partnerId);
-}
-
-function unknownOwner(publicId: string, isPartner: boolean): ReturnType<typeof refuse> {
-	return isPartner
-		? refuse("unknown_partner", `There is no partner ${publicId}.`)
-		: unknownProgramme(publicId);
-}
-
-function noReceiver(): ReturnType<typeof refuse> {
-	return refuse("no_postback_url", "No callback URL was saved for this partner yet. Save one first.");
 }

@@ -1,5 +1,5 @@
-// The endpoint of all shops and of the partner. It is a real HTTPS server that answers callbacks as planned, verifies each with
-// the library that a shop installs, and records the requests for the comparison with the ledger.
+// The endpoint of all shops and of the partner. It is a real HTTPS server that answers callbacks as planned, verifies
+// each with the library that a shop installs, and records the requests for the comparison with the ledger.
 
 import { ok } from "node:assert/strict";
 import { verifyPartnerCallback } from "@ringback/receiver";
@@ -27,8 +27,8 @@ export interface ReceivingShop {
 	/** Maximum number of unanswered requests that one shop had at the same time. */
 	readonly mostAtOnce: number;
 	/**
-	 * Signing secrets by programme, and that of the partner as PARTNER_SECRET. They are added after the shop was started, because an account needs the
-	 * shop's URL first.
+	 * Signing secrets by programme, and that of the partner as PARTNER_SECRET. They are added after the shop was started,
+	 * because an account needs the shop's URL first.
 	 */
 	readonly secrets: Map<string, string>;
 	/**

@@ -1,7 +1,7 @@
 // Stores a batch of calls that report new sales in ONE statement, which commits by itself. So a batch costs one round trip
 // instead of one for each table, one to begin and one to commit. If a nonce was used before or an order exists, the unique
-// index refuses the whole statement. Nothing is stored then, and the caller stores
-// the calls in the transaction of api/store-calls.ts.
+// index refuses the whole statement. Nothing is stored then, and the caller stores the calls in the transaction of
+// api/store-calls.ts.
 
 import pg from "pg";
 import { TEST_MACRO } from "../../domain/receiver.ts";

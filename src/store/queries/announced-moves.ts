@@ -3,7 +3,7 @@
 // below the latter are read, so that no move can appear later before a listener's cursor. The order does not use times,
 // because the clocks of processes differ.
 
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { Store } from "../store.ts";
 import type { MovesTable } from "../tables/conversions.ts";
@@ -43,20 +43,13 @@ export type EventColumn = (typeof EVENT_COLUMNS)[number];
  * moves of the other programmes.
  */
 export async function listMovesAfter(
-	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
+	store: MoveStore,
 	programmeId: number,
 	after: Cursor,
 	limit: number,
 ): Promise<PassedMove[]> {
-	const passed = db
-		.selectFrom("moves")
-		.select([...MOVE_COLUMNS, "id", transaction.as("at")])
-		.where(transaction, "<", endedBelow)
-		.where(isAfter(transaction, after))
-		.orderBy(transaction)
-		.orderBy("id")
-		.limit(limit);
-	return db
+	const passed = selectMovesAfter(store, after, limit).select(MOVE_COLUMNS);
+	return store.db
 		.selectFrom(passed.as("passed"))
 		.leftJoin("conversions", (join) =>
 			join
@@ -72,33 +65,37 @@ export async function listMovesAfter(
 }
 
 /** A move of any programme, with its position. */
-export type NetworkMove = Cursor &
-	Pick<
-		MovesTable,
-		"programme_id" | "conversion_id" | "move" | "to_status" | "reason" | "decided_by" | "at_ms"
-	>;
+export type NetworkMove = Cursor & Pick<MovesTable, (typeof NETWORK_COLUMNS)[number]>;
+
+const NETWORK_COLUMNS = [
+	"programme_id",
+	"conversion_id",
+	"move",
+	"to_status",
+	"reason",
+	"decided_by",
+	"at_ms",
+] as const;
 
 /** Returns the next `limit` moves of all programmes, for a listener that follows the whole network. */
-export function listNetworkMoves(
+export function listNetworkMoves(store: MoveStore, after: Cursor, limit: number): Promise<NetworkMove[]> {
+	return selectMovesAfter(store, after, limit).select(NETWORK_COLUMNS).execute();
+}
+
+/** Starts the query for the positions of the next `limit` moves of all programmes. Callers add the columns they need. */
+export function selectMovesAfter(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
 	after: Cursor,
 	limit: number,
-): Promise<NetworkMove[]> {
+) {
 	return db
 		.selectFrom("moves")
-		.select(["id", "programme_id", "conversion_id", "move", "to_status", "reason", "decided_by", "at_ms"])
-		.select(transaction.as("at"))
+		.select(["id", transaction.as("at")])
 		.where(transaction, "<", endedBelow)
-		.where(isAfter(transaction, after))
+		.where(sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`)
 		.orderBy(transaction)
 		.orderBy("id")
-		.limit(limit)
-		.execute();
-}
-
-/** Returns the condition that a move comes after the position. */
-export function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boolean> {
-	return sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`;
+		.limit(limit);
 }
 
 /** Returns the position of the newest move and its conversion, or undefined if there are no moves. */

@@ -104,8 +104,11 @@ export async function readPartnerships(
 	const coded = await writes.findByCodes(db, [...new Map(asked).values()]);
 	const idByCode = new Map(coded.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
 	const ofCodes = (programmeId: number, codes: readonly string[]) => {
-		const owned = codes.find((code) => idByCode.has(`${programmeId} ${code}`));
-		return idByCode.get(`${programmeId} ${owned}`) ?? null;
+		for (const code of codes) {
+			const id = idByCode.get(`${programmeId} ${code}`);
+			if (id !== undefined) return id;
+		}
+		return null;
 	};
 	// All clicks are decrypted in one loop, because decrypting them between other work takes twice as long.
 	const clicks = new Map(

@@ -2,6 +2,7 @@
 
 import { type Insertable, type NotNull, type Selectable, sql } from "kysely";
 import type { LandingHost } from "../../domain/click.ts";
+import { isPartnerId } from "../../domain/id.ts";
 import { type Locked, lockRow, lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type {
@@ -77,7 +78,6 @@ export interface PartnerFilter {
 	archived?: "no" | "only" | "too" | undefined;
 }
 
-const PARTNER_PREFIX = "ptn_";
 /** An id that no row has. It fills lists that may be empty, because `in ()` is not valid SQL. */
 export const NO_ID = 0;
 
@@ -93,7 +93,7 @@ export function listPartners(
 	const only = archived === "too" ? null : sql<boolean>`p.archived_at_ms ${sql.raw(state)} null`;
 	return readNewestFirst(request, async (beforeId, limit) => {
 		const all = db.selectFrom("partners").selectAll().where("id", "<", beforeId);
-		const isById = search.startsWith(PARTNER_PREFIX);
+		const isById = isPartnerId(search);
 		const named =
 			search === "" || isById ? null : await findByName(db, "partners", only, search, beforeId, limit);
 		if (named?.length === 0) return [];
@@ -113,7 +113,7 @@ export async function findPartnerships(
 ): Promise<NamedPartnership[]> {
 	const isHere = sql<boolean>`p.id in (select partner_id from partnerships where programme_id = ${programmeId})`;
 	const here = programmeId === undefined ? null : isHere;
-	const ids = search.startsWith(PARTNER_PREFIX)
+	const ids = isPartnerId(search)
 		? [(await findPartner(db, search))?.id ?? 0]
 		: await findByName(db, "partners", here, search, Number.MAX_SAFE_INTEGER, limit);
 	if (ids.length === 0) return [];

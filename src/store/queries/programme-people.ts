@@ -1,6 +1,6 @@
 // The people of a programme and their roles, and the people who are mailed about it.
 
-import { sql } from "kysely";
+import { type Expression, type SqlBool, sql } from "kysely";
 import type { MailKind } from "../../domain/notice.ts";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
@@ -147,8 +147,7 @@ export async function addresseesOf(
 		.where("programme_people.programme_id", "=", programmeId)
 		.where("programme_people.role", "in", roles)
 		.orderBy("people.email");
-	if (kinds === undefined) return all.execute();
-	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
+	return (kinds === undefined ? all : all.where(wantsOneOf(kinds))).execute();
 }
 
 /** Lists the people who sign in for a partner. If `kinds` is given, only those who want one of these kinds of mail. */
@@ -164,8 +163,15 @@ export async function addresseesOfPartner(
 		.where("partner_people.partner_id", "=", partnerId)
 		.where("people.deactivated_at_ms", "is", null)
 		.orderBy("people.email");
-	if (kinds === undefined) return all.execute();
-	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
+	return (kinds === undefined ? all : all.where(wantsOneOf(kinds))).execute();
+}
+
+/** Returns the condition that a person wants mails of one of these kinds. */
+function wantsOneOf(kinds: readonly MailKind[]): Expression<SqlBool> {
+	return sql<boolean>`(${sql.join(
+		kinds.map((kind) => sql`${sql.ref(`people.mails_${kind}`)} = 1`),
+		sql` or `,
+	)})`;
 }
 
 /**

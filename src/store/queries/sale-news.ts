@@ -10,7 +10,7 @@ import type { SaleMails } from "../../domain/sale-news.ts";
 import type { Db } from "../store.ts";
 import type { MovesTable } from "../tables/conversions.ts";
 import type { SaleNewsTable } from "../tables/notices.ts";
-import { isAfter, type MoveStore } from "./announced-moves.ts";
+import { type MoveStore, selectMovesAfter } from "./announced-moves.ts";
 import type { Conversion } from "./conversions.ts";
 import { NO_ID } from "./partners.ts";
 
@@ -51,20 +51,8 @@ const NEWS_COLUMNS = [
 export type ReadMove = Cursor & Pick<Selectable<MovesTable>, (typeof NEWS_COLUMNS)[number]>;
 
 /** Returns the next moves of all programmes. */
-export async function listMovesForNews(
-	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
-	after: Cursor,
-	limit: number,
-): Promise<ReadMove[]> {
-	return db
-		.selectFrom("moves")
-		.select([...NEWS_COLUMNS, "id", transaction.as("at")])
-		.where(transaction, "<", endedBelow)
-		.where(isAfter(transaction, after))
-		.orderBy(transaction)
-		.orderBy("id")
-		.limit(limit)
-		.execute();
+export async function listMovesForNews(store: MoveStore, after: Cursor, limit: number): Promise<ReadMove[]> {
+	return selectMovesAfter(store, after, limit).select(NEWS_COLUMNS).execute();
 }
 
 export interface CreditedSale

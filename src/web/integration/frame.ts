@@ -1,6 +1,6 @@
-// The frame of the tabs about callbacks, for a shop and for a partner, and the redirect after a form. The redirect leads to the section
-// that has the form, and this section shows the result. A tab's filters and language are in the query of its
-// address. The addresses of its forms have the same query, so that these choices survive the redirect.
+// The frame of the tabs about callbacks, for a shop and for a partner, and the redirect after a form. The redirect leads
+// to the section that has the form, and this section shows the result. A tab's filters and language are in the query of
+// its address. The addresses of its forms have the same query, so that these choices survive the redirect.
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";

@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
+import { isPartnerId } from "../../domain/id.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import {
@@ -200,7 +201,7 @@ function subjectOf(
 	{ programme, programmeName }: ListedAuditEntry,
 	subjects: AuditSubjects,
 ): Content {
-	if (subject.startsWith("ptn_")) return html`<a href="${earningsPath(subject)}">${subject}</a>`;
+	if (isPartnerId(subject)) return html`<a href="${earningsPath(subject)}">${subject}</a>`;
 	const person = subjects.people.get(subject);
 	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
 	if (programme === null) return who;
