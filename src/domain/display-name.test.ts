@@ -1,6 +1,6 @@
-import { equal } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { isMailAddress, MAX_NAME_LENGTH, parseLines, parseName } from "./display-name.ts";
+import { foldMailAddress, isMailAddress, MAX_NAME_LENGTH, parseLines, parseName } from "./display-name.ts";
 
 const GOOD = ["Garden & Tools", "Łódź", "北京", "می\u200cخواهم", "shop.example", "x".repeat(MAX_NAME_LENGTH)];
 for (const name of GOOD) test(`${JSON.stringify(name)} is a name`, () => equal(parseName(name), name));
@@ -44,6 +44,9 @@ const CASES: readonly [what: string, text: string, isOne: boolean][] = [
 	["what turns the text around", "help\u202e@network.example", false],
 	["what has no width", "he\u200blp@network.example", false],
 	["a link", "https://evil.example/@network.example", false],
+	["the Kelvin sign", "\u212aim@network.example", false],
+	["full-width letters", "ｈｅｌｐ@network.example", false],
+	["a letter and its accent apart", "ele\u0301ne@network.example", false],
 	["a quoted part", '"help"@network.example', false],
 	["too long", `${"a".repeat(254)}@network.example`, false],
 ];
@@ -51,3 +54,33 @@ const CASES: readonly [what: string, text: string, isOne: boolean][] = [
 for (const [what, text, isOne] of CASES) {
 	test(`${what} ${isOne ? "is" : "is not"} an address`, () => equal(isMailAddress(text), isOne));
 }
+
+const FOLDED: readonly [what: string, text: string, folded: string][] = [
+	["the letters of ASCII", " Kim@Network.EXAMPLE ", "kim@network.example"],
+	["letters of other scripts", "MÜLLER@ΠΩΛ.example", "müller@πωλ.example"],
+	["the Kelvin sign, which is not a k", "\u212aim@network.example", "\u212aim@network.example"],
+	["the Angstrom sign, which is not an å", "\u212bsa@network.example", "\u212bsa@network.example"],
+	["İ, which is not an i", "\u0130da@network.example", "\u0130da@network.example"],
+];
+
+for (const [what, text, folded] of FOLDED) {
+	test(`an address in lower case: ${what}`, () => equal(foldMailAddress(text), folded));
+}
+
+test("no two characters become the same one in a folded address, except a letter and its capital", () => {
+	const sources = new Map<string, string[]>();
+	for (let code = 0; code <= 0x10ffff; code++) {
+		if (code >= 0xd800 && code <= 0xdfff) continue;
+		const letter = String.fromCodePoint(code);
+		const folded = foldMailAddress(`.${letter}.`).slice(1, -1);
+		sources.set(folded, [...(sources.get(folded) ?? []), letter]);
+	}
+	for (const [folded, letters] of sources) {
+		ok(
+			letters.length === 1 ||
+				letters.join() === `${folded.toUpperCase()},${folded}` ||
+				letters.join() === `${folded},${folded.toUpperCase()}`,
+			letters.join(),
+		);
+	}
+});

@@ -45,13 +45,27 @@ export function readName(text: string, whose: string): Result<string> {
 const MAX_ADDRESS_LENGTH = 254;
 
 /**
+ * Returns the address without white space at its ends and in lower case, which is the form in which people are
+ * stored and found. A letter stays as it is if its lower case is shared with another letter. So the Kelvin sign does
+ * not become a k, and no address turns into the address of somebody else.
+ */
+export function foldMailAddress(text: string): string {
+	return text.trim().replace(/\p{Lu}/gu, (letter) => {
+		const lower = letter.toLowerCase();
+		return lower.toUpperCase() === letter ? lower : letter;
+	});
+}
+
+/**
  * Returns whether the text is an acceptable email address. It refuses more than mail servers do: invisible
- * characters, direction marks and slashes, which could make an address look like another one or like a link.
- * An accepted address cannot end a line or a header.
+ * characters, direction marks and slashes, which could make an address look like another one or like a link, and
+ * characters that Unicode equates with others, such as the Kelvin sign and full-width letters. An accepted address
+ * cannot end a line or a header.
  */
 export function isMailAddress(text: string): boolean {
 	return (
 		text.length <= MAX_ADDRESS_LENGTH &&
+		text === text.normalize("NFKC") &&
 		/^[^\s@<>"',;:\\/]+@[^\s@<>"',;:\\/]+\.[^\s@<>"',;:\\/.]+$/.test(text) &&
 		!/[\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text)
 	);

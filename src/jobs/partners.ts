@@ -2,6 +2,7 @@
 // with the same name are about one partner. It gets the programme's present terms, as if staff had added it on a
 // page. People are mailed only if the import asks for it. Otherwise staff send the link from the partner's page.
 
+import { foldMailAddress } from "../domain/display-name.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
@@ -93,7 +94,7 @@ Deal Finder;https://deals.example/;team@deals.example;Garden Shop;5+1,00;`,
 	shared: {
 		noun: "partner",
 		keyOf: (cells) => cellOf(cells, "partner") || null,
-		saysOf: (cells) => cellOf(cells, "email").toLowerCase(),
+		saysOf: (cells) => foldMailAddress(cellOf(cells, "email")),
 	},
 	judge: (db, _, rows) => inOrder(rows, async (row) => (await judgeLine(db, row)).verdict),
 	apply: (trx, deps, rows) => inOrder(rows, (row) => applyLine(trx, deps, row)),

@@ -3,7 +3,7 @@
 // Otherwise staff send the link from the People page when the shop is ready.
 
 import { type LandingHost, sayHost } from "../domain/click.ts";
-import { parseName } from "../domain/display-name.ts";
+import { foldMailAddress, parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { shortenRate } from "../domain/money.ts";
 import { MAX_BY_TYPE_LENGTH } from "../domain/rate-words.ts";
@@ -254,7 +254,7 @@ owner@garden.example,,Book Club,viewer`,
 	makesPeople: true,
 	invitesLater: "When a shop is ready, send its people their links from its People page.",
 	sayRemarks: sayUninvited,
-	keyOf: (cells) => [cellOf(cells, "email").toLowerCase(), cellOf(cells, "programme")].join("\n"),
+	keyOf: (cells) => [foldMailAddress(cellOf(cells, "email")), cellOf(cells, "programme")].join("\n"),
 	judge: (db, _, rows) => inOrder(rows, async (row) => (await judgePerson(db, row)).verdict),
 	async apply(trx, deps, rows) {
 		const added: AuditNote[] = [];

@@ -7,6 +7,7 @@
 // Nothing is stored between the two steps. A cookie with a random token marks the browser. The state, the nonce
 // and the PKCE verifier are computed from that token, so an answer is accepted only from the browser that started.
 
+import { foldMailAddress } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { ProviderAnswer, ProviderSignIn } from "../ports.ts";
@@ -76,7 +77,7 @@ export async function finishCompanySignIn(
 	if (!answer.ok) return refuseAnswer(deps, visitor, answer);
 	const { email, isEmailVerified } = answer.value;
 	if (email === null || !isEmailVerified) return logRefusal(deps, visitor, addressNotVerified());
-	const entered = await enter(deps, email.trim().toLowerCase(), visitor);
+	const entered = await enter(deps, foldMailAddress(email), visitor);
 	if (!entered.ok) return logRefusal(deps, visitor, entered);
 	const setCookies = [...entered.value.setCookies, deletedTokenCookie(deps, COMPANY_COOKIE)];
 	return succeed({ next: started.next, setCookies });

@@ -4,6 +4,7 @@
 // account.
 
 import { addressBlockOf } from "../domain/client-address.ts";
+import { foldMailAddress } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -141,7 +142,7 @@ export async function requestPasswordReset(
 	visitor: Pick<Visitor, "address">,
 ): Promise<Result<true>> {
 	const { store, clock, mails, publicUrl } = deps;
-	const email = text.trim().toLowerCase();
+	const email = foldMailAddress(text);
 	const nowMs = clock.nowMs();
 	const uses = [...triesFrom(visitor.address), { limit: LIMITS.mailsTo, subject: `new password: ${email}` }];
 	const tooMany = await useLimits(store.db, uses, nowMs);

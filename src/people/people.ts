@@ -1,6 +1,6 @@
 // Creates people, and parses their data from forms and commands.
 
-import { isMailAddress } from "../domain/display-name.ts";
+import { foldMailAddress, isMailAddress } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
@@ -55,7 +55,7 @@ export async function requirePersonByEmail(
 	{ store }: Pick<AccountsDeps, "store">,
 	email: string,
 ): Promise<Result<Person>> {
-	const person = await findPersonByEmail(store.db, email.trim().toLowerCase());
+	const person = await findPersonByEmail(store.db, foldMailAddress(email));
 	if (person !== undefined) return succeed(person);
 	return refuse(
 		"unknown_person",
@@ -65,7 +65,7 @@ export async function requirePersonByEmail(
 }
 
 export function parseEmail(text: string): Result<string> {
-	const email = text.trim().toLowerCase();
+	const email = foldMailAddress(text);
 	if (isMailAddress(email)) return succeed(email);
 	const advice = email === "" ? "Enter an email address" : `"${text}" is not an email address. Enter one`;
 	return refuse("invalid_email", `${advice} such as owner@shop.example.`, "email");

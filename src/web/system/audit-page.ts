@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
+import { foldMailAddress } from "../../domain/display-name.ts";
 import { isPartnerId } from "../../domain/id.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { dayIn } from "../../domain/zone-day.ts";
@@ -55,7 +56,7 @@ const ACTIONS = AUDIT_ACTIONS.toSorted((one, other) => (sayAction(one) < sayActi
 
 const FILTERS = declareFilters({
 	person: {
-		schema: z.string().trim().toLowerCase(),
+		schema: z.string().transform(foldMailAddress),
 		field: (field) => ui.textField({ ...field, label: "Person's email", type: "search" }),
 	},
 	action: choice("What was done", "Anything", ACTIONS, sayAction),
