@@ -1,10 +1,10 @@
 // Commands that create things: `ringback user create` and `ringback user link` (a person, and the one-time
 // link with which they choose their password), `ringback programme create` and `ringback key issue`.
 
-import { type Result, succeed } from "../domain/fault.ts";
+import { succeed } from "../domain/fault.ts";
 import { KEY_RIGHT_WORDS } from "../domain/roles.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
-import { renewLink, sayOpensOnlyHere } from "../people/invitations.ts";
+import { makeOperatorLink, renewLink, type SentLink, sayOpensOnlyHere } from "../people/invitations.ts";
 import { createPerson, requirePersonByEmail } from "../people/people.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { openProgramme } from "../programmes/open-programme.ts";
@@ -35,38 +35,59 @@ export const userCreateCommand = workplaceCommand({
 		});
 		if (!created.ok) return created;
 		const { kind, email, public_id } = created.value;
-		const what = kind === "staff" ? "staff" : "shop person";
-		return giveLink(workplace, created.value, [`Made ${what} ${email} (${public_id}).`]);
+		const made = `Made ${kind === "staff" ? "staff" : "shop person"} ${email} (${public_id}).`;
+		const renewed = await renewLink(workplace, COMMAND_LINE, created.value.id, null);
+		if (!renewed.ok) return renewed;
+		const about = `The link to choose a password, good once and for seven days.${renewed.value.isMailed ? " It is being mailed, too." : ""}`;
+		const next = mustUseProvider(workplace, created.value)
+			? ["After that, they sign in with the company's account."]
+			: [];
+		return succeed(answerLink(created.value, renewed.value, [made, [about, ...next].join(" ")]));
 	},
 });
 
 export const userLinkCommand = workplaceCommand({
 	name: "user link",
 	summary:
-		"Prints a new link with which a person chooses a password, for those who lost theirs. Earlier links of this kind stop working; using it ends their sessions and every other link.",
-	options: { email: EMAIL_OPTION },
+		"Prints a new link with which a person chooses a password, for those who lost theirs. The link is not mailed. Earlier links of this kind stop working; using it ends their sessions and every other link.",
+	options: {
+		email: EMAIL_OPTION,
+		"bypass-company-sign-in": {
+			type: "boolean",
+			help: "let a member of staff in without the company's account, if RINGBACK_OIDC_STAFF requires it and the provider cannot be used",
+		},
+	},
 	async work(workplace, options) {
 		const found = await requirePersonByEmail(workplace, options.text("email"));
-		return found.ok ? giveLink(workplace, found.value, []) : found;
+		if (!found.ok) return found;
+		const person = found.value;
+		const bypassesCompanySignIn = options.flag("bypass-company-sign-in");
+		const sent = await makeOperatorLink(workplace, person.id, { bypassesCompanySignIn });
+		if (!sent.ok) return sent;
+		const { isForPassword, isMailed } = sent.value;
+		const about = [
+			`The link to choose a ${isForPassword ? "new password" : "password"}, good once and for 24 hours. It is not mailed, so hand it over yourself.`,
+			...(isForPassword && isMailed ? ["A mail tells them that it was created."] : []),
+			...(mustUseProvider(workplace, person) ? ["It lets them in once without the company's account."] : []),
+		];
+		return succeed(answerLink(person, { ...sent.value, isMailed: false }, [about.join(" ")]));
 	},
 });
 
-async function giveLink(
-	workplace: Workplace,
-	person: Person,
+function mustUseProvider({ companySignIn }: Workplace, { kind }: Person): boolean {
+	return kind === "staff" && companySignIn?.isRequiredForStaff === true;
+}
+
+/** Returns the answer of a command that made a link. `isMailed` in its JSON says whether the link is mailed. */
+function answerLink(
+	{ public_id: id, email, kind }: Person,
+	{ link, isMailed }: Pick<SentLink, "link" | "isMailed">,
 	lines: readonly string[],
-): Promise<Result<Answer>> {
-	const renewed = await renewLink(workplace, COMMAND_LINE, person.id, null);
-	if (!renewed.ok) return renewed;
-	const { link, isMailed, isForPassword } = renewed.value;
-	const about = isForPassword
-		? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was created." : ""}`
-		: `The link to choose a password, good once and for seven days.${isMailed ? " It is being mailed, too." : ""}`;
-	const { public_id: id, email, kind } = person;
-	return succeed({
+): Answer {
+	return {
 		json: { id, email, kind, link, isMailed },
-		text: [...lines, about, link ?? "", sayOpensOnlyHere(link ?? "") ?? ""].join("\n").trimEnd(),
-	});
+		text: [...lines, link ?? "", sayOpensOnlyHere(link ?? "") ?? ""].join("\n").trimEnd(),
+	};
 }
 
 export const programmeCreateCommand = workplaceCommand({

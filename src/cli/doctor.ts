@@ -218,7 +218,7 @@ async function checkProvider({ companySignIn, publicUrl }: Workplace): Promise<F
 		return [ok("provider", detail)];
 	}
 	const consequence = isRequiredForStaff
-		? "Staff cannot sign in until it works; `ringback user link` lets one of them in."
+		? "Staff cannot sign in until it works; `ringback user link --bypass-company-sign-in` lets one of them in."
 		: "People cannot sign in with the company's account until it works.";
 	return [problem("provider", `${answer.reason}. ${consequence} Check RINGBACK_OIDC_ISSUER.`)];
 }

@@ -66,7 +66,7 @@ export interface AcceptedSignInLink {
 	role: ProgrammeRole | null;
 	/** The partner whose people invited the person to join it, or null for other links. */
 	partner: Partner | null;
-	/** True if the link was created at the command line, or printed at the first start. */
+	/** True if `ringback user link` or the first start printed the link. It was not mailed. */
 	isFromOperator: boolean;
 	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;
@@ -84,8 +84,8 @@ interface Entry {
 	address: string | null;
 }
 
-/** Purposes of links that anybody can have mailed to the person. Nobody is recorded as their creator. */
-const ASKED_FOR_BY_MAIL: readonly SignInLinkPurpose[] = ["password_mail", "address_mail"];
+/** Purposes of links that are printed on the service's machine and never mailed. */
+const OPERATORS: readonly SignInLinkPurpose[] = ["first_staff", "operator_link"];
 
 export async function acceptSignInLink(
 	deps: AcceptDeps,
@@ -115,7 +115,7 @@ export async function acceptSignInLink(
 		const nothingElse = { programme: null, role: null, partner: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		const hasNewPassword = needsPassword(opened);
-		const isFromOperator = link.made_by === null && !ASKED_FOR_BY_MAIL.includes(link.purpose);
+		const isFromOperator = OPERATORS.includes(link.purpose);
 		return succeed({ ...nothingElse, ...used, hasNewPassword, isFromOperator, purpose: link.purpose });
 	});
 	deps.mails.wake();

@@ -23,17 +23,19 @@ import {
 	hasOpenInvitation,
 	removePartnerInvitation,
 	removeProgrammeInvitation,
+	removeSignInLinksOf,
 } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type Actor,
 	type AuditedActor,
+	COMMAND_LINE,
 	type PersonActor,
 	personIdOf,
 	transactAs,
 	transactInProgramme,
 } from "./actor.ts";
-import type { AccountsDeps } from "./deps.ts";
+import type { AccountsDeps, CompanySignIn } from "./deps.ts";
 import { LIMITS, mailUseOf, useLimits } from "./limits.ts";
 import { findOrCreatePerson, parseEmail } from "./people.ts";
 import { issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
@@ -90,8 +92,7 @@ export async function welcomePerson(
 	deps: Omit<InvitationsDeps, "store">,
 	person: Locked<Person>,
 	/**
-	 * The programme or partner. Null for staff, and if the command line makes a new link for a person of a
-	 * shop.
+	 * The programme or partner. Null for staff, and for a person of a shop whom the command line created.
 	 */
 	membership: Membership | PartnerMembership | null,
 	inviter: AuditedActor,
@@ -289,6 +290,42 @@ export async function makePasswordLink(
 		return succeed(describeSent(deps, actor, { email, link, isForPassword: true }));
 	});
 }
+
+/**
+ * Makes a link for a person at the command line. It is the way in if nothing else works, so it is only printed and
+ * never mailed. A person who has not joined yet or was deactivated joins with it, and a person who has a password
+ * chooses a new one. It lets staff in even if they must use the company's account. The operator must then have asked
+ * for that with `bypassesCompanySignIn`.
+ */
+export async function makeOperatorLink(
+	deps: InvitationsDeps & { companySignIn: CompanySignIn | null },
+	personId: number,
+	{ bypassesCompanySignIn }: { bypassesCompanySignIn: boolean },
+): Promise<Result<SentLink>> {
+	const { email, kind } = await requirePerson(deps, personId);
+	const mustUseProvider = kind === "staff" && deps.companySignIn?.isRequiredForStaff === true;
+	if (mustUseProvider && !bypassesCompanySignIn) return refuse("company_account_required", BYPASS_ADVICE);
+	return sendAs(deps, COMMAND_LINE, email, null, async (trx) => {
+		const isForPassword = await hasPassword(trx, personId);
+		if (!isForPassword) {
+			const person = await lockPerson(trx, "id", personId);
+			if (person === undefined) throw new Error("people are never deleted");
+			await updatePerson(trx, person, { deactivated_at_ms: null });
+			// The new link replaces the invitation.
+			await removeSignInLinksOf(trx, personId);
+		}
+		const order = { purpose: "operator_link", personId, madeBy: null } as const;
+		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
+		const note = isForPassword
+			? ({ action: "password.link_made" } as const)
+			: ({ action: "person.invited", detail: "new link" } as const);
+		await noteAudit(trx, { personId: null, subject: email, ...note }, deps.clock.nowMs());
+		return succeed(describeSent(deps, COMMAND_LINE, { email, link, isForPassword }));
+	});
+}
+
+const BYPASS_ADVICE =
+	"Staff of this network must sign in with the company's account (RINGBACK_OIDC_STAFF=required), and this link would let them in without it. If the provider cannot be used, run the command again with --bypass-company-sign-in.";
 
 /** Returns the person with this id, who always exists, because people are never deleted. */
 async function requirePerson({ store }: Pick<InvitationsDeps, "store">, personId: number): Promise<Person> {

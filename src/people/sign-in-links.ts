@@ -35,6 +35,7 @@ const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
 	// Staff give this link to a person during a conversation. It is short-lived, because it opens an account
 	// that is in use.
 	password_link: DAY_MS,
+	operator_link: DAY_MS,
 	// An hour is enough, because the person has just asked for this mail and is waiting for it.
 	password_mail: HOUR_MS,
 	address_mail: HOUR_MS,
@@ -183,9 +184,10 @@ async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLin
 		const isFree = email !== null && (await findPersonByEmail(db, email)) === undefined;
 		return isFree ? { kind: "address", person, email } : undefined;
 	}
+	const hasJoined = await hasPassword(db, person.id);
 	const isForPassword = purpose === "password_link" || purpose === "password_mail";
-	if ((await hasPassword(db, person.id)) !== isForPassword) return undefined;
-	if (isForPassword) return { kind: "password", person };
+	if (purpose !== "operator_link" && hasJoined !== isForPassword) return undefined;
+	if (hasJoined) return { kind: "password", person };
 	const partner = link.programme_id === null ? (await listPartnersOf(db, person.id)).at(-1) : undefined;
 	return { kind: "join", person, partnerName: partner?.name ?? null };
 }

@@ -2,6 +2,7 @@
 // an authenticator. An unknown email address gets the same answer as a wrong password, after the same time.
 // Sign-in with the company's account is in company-sign-in.ts.
 
+import { foldMailAddress } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -46,8 +47,8 @@ export interface Credentials {
 	email: string;
 	password: string;
 	/**
-	 * True if the person has just chosen this password with a link that the operator created at the command
-	 * line or that the first start printed. Such a link lets staff in even if they must use the company's
+	 * True if the person has just chosen this password with a link that `ringback user link` or the first start
+	 * printed. Such a link lets staff in even if they must use the company's
 	 * account. It is the way in if the provider cannot be used.
 	 */
 	isFromOperatorsLink?: boolean;
@@ -63,7 +64,7 @@ export async function signIn(
 	entered: Credentials,
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
-	const email = entered.email.trim().toLowerCase();
+	const email = foldMailAddress(entered.email);
 	const checked = await checkPassword(deps, email, entered.password, visitor);
 	const mayBeStaff = entered.isFromOperatorsLink === true || !isCompanyAccountRequired(deps);
 	const stepped = checked.ok

@@ -138,6 +138,40 @@ test("user link replaces the old link by a new one with the public address", asy
 	deepEqual(readRow(home, "select count(*) as links from sign_in_links"), { links: 1 });
 });
 
+test("user link lets staff past the company's sign-in only if it is asked to, and never mails the link", async (t) => {
+	const home = openHome(t);
+	const settings = {
+		PUBLIC_URL: "https://ringback.example",
+		SMTP_URL: "smtp://127.0.0.1:1",
+		MAIL_FROM: "ringback@network.example",
+		RINGBACK_OIDC_ISSUER: "https://login.network.example",
+		RINGBACK_OIDC_CLIENT_ID: "ringback",
+		RINGBACK_OIDC_CLIENT_SECRET: "a secret of the client",
+		RINGBACK_OIDC_STAFF: "required",
+	};
+	const created = await home.runHere(userArgs("sam@network.example", "staff"), settings);
+	match(
+		onlyOutput(created),
+		/It is being mailed, too\. After that, they sign in with the company's account\.$/m,
+	);
+	const mails = "select count(*) as mails from mail_queue";
+	const before = readRow(home, mails);
+	const link = ["user", "link", "--email", "sam@network.example"];
+	const refused = await home.runHere(link, settings);
+	deepEqual([refused.code, refused.stdout], [1, ""]);
+	match(refused.stderr, /must sign in with the company's account.*with --bypass-company-sign-in\.$/m);
+	const made = onlyOutput(await home.runHere([...link, "--bypass-company-sign-in"], settings));
+	match(
+		made,
+		/^The link to choose a password, .* not mailed.* lets them in once without the company's account\.$/m,
+	);
+	match(made, /^https:\/\/ringback\.example\/welcome\/[0-9a-f]{64}$/m);
+	deepEqual(readRow(home, mails), before);
+	await home.runHere(userArgs("a@shop.example"), settings);
+	const ofShop = onlyOutput(await home.runHere(["user", "link", "--email", "a@shop.example"], settings));
+	match(ofShop, /not mailed, so hand it over yourself\.$/m);
+});
+
 const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [
 	["a bad e-mail", userArgs("owner at shop"), "invalid_email", /"owner at shop" is not an email address/],
 	[

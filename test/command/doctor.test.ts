@@ -171,7 +171,7 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		equal(down.code, 1);
 		match(
 			down.of("provider"),
-			/^problem http:.* Staff cannot sign in .*`ringback user link`.*Check RINGBACK/,
+			/^problem http:.* Staff cannot sign in .*`ringback user link --bypass-company-sign-in`.*Check RINGBACK/,
 		);
 		provider.register("https://ringback.example/sign-in/company/return");
 		const up = await examine(home, settings);

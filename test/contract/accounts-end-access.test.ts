@@ -3,9 +3,8 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { type Auth, createAuth } from "../../src/people/auth.ts";
-import { makePasswordLink } from "../../src/people/invitations.ts";
+import { makeOperatorLink } from "../../src/people/invitations.ts";
 import { signIn } from "../../src/people/sign-in.ts";
 import { findPasswordHash, setPassword } from "../../src/store/queries/passwords.ts";
 import type { Person } from "../../src/store/queries/people.ts";
@@ -134,7 +133,7 @@ const WAYS: readonly Way[] = [
 			what: `${kind} choose a new password by \`ringback user link\``,
 			kind,
 			async lose({ site, person }) {
-				const made = await makePasswordLink(site.deps, COMMAND_LINE, person.id, null);
+				const made = await makeOperatorLink(site.deps, person.id, { bypassesCompanySignIn: false });
 				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
 			},
 			says: () => CHANGED,

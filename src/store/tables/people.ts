@@ -87,13 +87,15 @@ export interface LimitCountsTable {
 /**
  * The purpose of a sign-in link. A password link that staff made and one that a person asked for by mail have different
  * purposes. Anybody who knows an address can ask for such a mail, and the mail must not replace the link that staff
- * handed over.
+ * handed over. An operator's link is printed by `ringback user link`. The person joins or chooses a new password with
+ * it, and it lets staff in even if they must use the company's account.
  */
 export type SignInLinkPurpose =
 	| "first_staff"
 	| "staff_invitation"
 	| "programme_invitation"
 	| "password_link"
+	| "operator_link"
 	| "password_mail"
 	| "address_mail";
 

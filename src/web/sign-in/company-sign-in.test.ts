@@ -10,7 +10,8 @@ import {
 import { MINUTE_MS } from "../../domain/time.ts";
 import { createIdentityProvider } from "../../outside/identity-provider.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
-import { renewLink } from "../../people/invitations.ts";
+import { makeOperatorLink, renewLink } from "../../people/invitations.ts";
+import { createPerson } from "../../people/people.ts";
 import { turnAuthenticatorOn } from "../account/totp.test-support.ts";
 import {
 	type Browser,
@@ -120,6 +121,22 @@ describe("sign-in with the company's account", () => {
 			false,
 			"nothing else was asked for",
 		);
+	});
+
+	test("an address that only looks like a person's finds nobody, at the provider, with a password and by mail", async (t) => {
+		const site = await openCompanySite(t, { hasMail: true });
+		const staff = await site.addStaff("kim@network.example");
+		const lookalike = "\u212aim@network.example";
+		provider.accounts.set(ACCOUNT, { email: lookalike, email_verified: true });
+		const browser = site.browser();
+		assert.equal((await signInThere(browser)).status, 403);
+		assert.equal((await browser.submit("/sign-in", { email: lookalike, password: PASSWORD })).status, 401);
+		await browser.submit("/forgot-password", { email: lookalike });
+		assert.deepEqual(await site.audit("password.reset_asked"), []);
+		const inviter = await site.signIn(staff);
+		const invited = await inviter.submit("/people/invite", { email: lookalike });
+		assert.equal(invited.status, 422);
+		assert.match(invited.text, /is not an email address/);
 	});
 
 	test("the code of an authenticator is not asked for, because the provider is trusted for the second factor", async (t) => {
@@ -435,12 +452,42 @@ describe("sign-in with the company's account", () => {
 			assert.equal((await signInThere(newcomer)).location, "/");
 		});
 
-		test("a link from the command line lets staff in once, for the time that the provider cannot be used", async (t) => {
+		test("an invitation from the command line, which is mailed, does not let staff in", async (t) => {
+			const { site } = await openWithStaff(t, required);
+			const created = await createPerson(site.deps, { email: "new@network.example", kind: "staff" });
+			assert.ok(created.ok);
+			const invited = await renewLink(site.deps, COMMAND_LINE, created.value.id, null);
+			assert.ok(invited.ok && invited.value.isMailed && invited.value.link !== null);
+			const invitation = pathOf(invited.value.link);
+			const newcomer = site.browser();
+			const joined = await newcomer.submit(invitation, { name: "Nora New", password: PASSWORD });
+			assert.equal(joined.location, "/sign-in");
+			assert.equal((await newcomer.open("/account")).status, 303);
+		});
+
+		test("the operator's link is not mailed and lets somebody who has not joined in, if that is asked for", async (t) => {
+			const { site } = await openWithStaff(t, required);
+			const created = await createPerson(site.deps, { email: "new@network.example", kind: "staff" });
+			assert.ok(created.ok);
+			const { id } = created.value;
+			const refused = await makeOperatorLink(site.deps, id, { bypassesCompanySignIn: false });
+			assert.equal(refused.ok ? "made" : refused.fault.code, "company_account_required");
+			const made = await makeOperatorLink(site.deps, id, { bypassesCompanySignIn: true });
+			assert.ok(made.ok && made.value.link !== null);
+			assert.deepEqual(site.mailbox, []);
+			const newcomer = site.browser();
+			const path = pathOf(made.value.link);
+			const joined = await newcomer.submit(path, { name: "Nora New", password: PASSWORD });
+			assert.equal(joined.location, "/programmes");
+			assert.equal((await newcomer.open("/account")).status, 200);
+		});
+
+		test("the operator's link lets staff in once, for the time that the provider cannot be used", async (t) => {
 			const { site, staff, browser } = await openWithStaff(t, required);
 			provider.turn("down");
-			const renewed = await renewLink(site.deps, COMMAND_LINE, staff.id, null);
-			assert.ok(renewed.ok && renewed.value.link !== null);
-			const answer = await browser.submit(pathOf(renewed.value.link), { password: NEW_PASSWORD });
+			const made = await makeOperatorLink(site.deps, staff.id, { bypassesCompanySignIn: true });
+			assert.ok(made.ok && made.value.link !== null);
+			const answer = await browser.submit(pathOf(made.value.link), { password: NEW_PASSWORD });
 			assert.equal(answer.location, "/programmes");
 			assert.equal((await browser.open("/account")).status, 200);
 			await browser.submit("/sign-out", {});
