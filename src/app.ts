@@ -17,7 +17,7 @@ import { createPosts } from "./api/post-conversions.ts";
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
-import { honoPath } from "./api/token-api/route.ts";
+import { honoPath, type TokenApiDeps } from "./api/token-api/route.ts";
 import { TOKEN_ROUTES } from "./api/token-api/routes.ts";
 import { createTokenCalls } from "./api/token-api/token-call.ts";
 import { createPartnerLinkCache } from "./clicks/partner-link-cache.ts";
@@ -63,7 +63,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission" | "networkTallies">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtOnce"> {
 	const refusals = createRefusalLog(deps);
@@ -106,7 +106,9 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return clicks.answer(c);
 	});
 	const rest = createBareApp(deps, signedCalls);
-	mountTokenCalls(rest, deps, signedCalls, admission);
+	// Pages and the API show the same totals, so they are counted once.
+	const networkTallies = createNetworkTallies(deps);
+	mountTokenCalls(rest, { ...deps, networkTallies }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
 	const apiDocument = createApiDocument(deps);
@@ -118,7 +120,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, networkTallies }));
 	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
@@ -127,12 +129,12 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 /** Adds the calls of the network's and the partners' APIs, which are rare in comparison with those of shops. */
 function mountTokenCalls(
 	app: Hono<AppEnv>,
-	deps: AllDeps,
+	deps: Omit<TokenApiDeps, "subTotals">,
 	signedCalls: SignedCalls,
 	admission: Admission,
 ): void {
-	const counts = { networkTallies: createNetworkTallies(deps), subTotals: createSubTotals(deps) };
-	const tokenCalls = createTokenCalls({ ...deps, ...counts }, { admission, refuse: signedCalls.refuse });
+	const tokenDeps = { ...deps, subTotals: createSubTotals(deps) };
+	const tokenCalls = createTokenCalls(tokenDeps, { admission, refuse: signedCalls.refuse });
 	for (const [path, routes] of Map.groupBy(TOKEN_ROUTES, honoPath)) {
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createClock, settle } from "../../test/support/clock.ts";
 import { PATIENCE_MS } from "../../test/support/patience.ts";
 import { createAdmission } from "../concurrency/admission.ts";
+import { createNetworkTallies } from "../conversions/tally.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import { createAuth } from "../people/auth.ts";
 import type { LookUp, TemporaryFiles } from "../ports.ts";
@@ -158,6 +159,7 @@ test("pages are served while forms wait for name servers that do not answer", {
 	const watched = createSite({
 		...site.deps,
 		auth: createAuth(site.deps),
+		networkTallies: createNetworkTallies(site.deps),
 		transport: {
 			lookUp: (host) => {
 				hosts.push(host);

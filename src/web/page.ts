@@ -72,6 +72,8 @@ export interface WebDeps extends AccountsDeps {
 	addressPolicy: AddressPolicy;
 	/** Limits how many pages, forms, uploads and downloads are served at the same time. */
 	admission: Admission;
+	/** Sums of all programmes' conversions, counted in the background. The network's API shows them too. */
+	networkTallies: NetworkTallies;
 	/** Stores uploaded files until they are read. */
 	temporaryFiles: TemporaryFiles;
 	/** Background task for jobs. `wake` is called when a job is waiting. */
@@ -89,7 +91,6 @@ export interface WebDeps extends AccountsDeps {
 export interface PageDeps extends WebDeps {
 	/** Sums of a programme's conversions, counted in the background. */
 	tallies: Tallies;
-	networkTallies: NetworkTallies;
 	earnedTallies: EarnedTallies;
 }
 

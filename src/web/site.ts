@@ -2,7 +2,7 @@
 // before each route.
 
 import { Hono } from "hono";
-import { createEarnedTallies, createNetworkTallies, createTallies } from "../conversions/tally.ts";
+import { createEarnedTallies, createTallies } from "../conversions/tally.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import { admitPages, createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";
@@ -298,7 +298,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	const deps: PageDeps = {
 		...webDeps,
 		tallies: createTallies(webDeps),
-		networkTallies: createNetworkTallies(webDeps),
 		earnedTallies: createEarnedTallies(webDeps),
 	};
 	const site = new Hono<WebEnv>();
