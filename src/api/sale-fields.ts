@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS, MAX_COUPON_CODES } from "../domain/credit.ts";
-import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/time.ts";
@@ -252,6 +252,18 @@ export function parseMoment(name: string, text: string): Result<number> {
 		`${name} must be a time such as 2026-03-01T13:00:00Z or a day such as 2026-03-01 (from midnight UTC). Write + as %2B in a query.`,
 		name,
 	);
+}
+
+/** Parses the named times of a query. Names that the query does not have are left out. */
+export function parseMoments<Name extends string>(
+	names: readonly Name[],
+	query: { readonly [Each in Name]?: string | undefined },
+): Checked<Partial<Record<Name, number>>> {
+	const given = names.flatMap((name) => {
+		const text = query[name];
+		return text === undefined ? [] : [[name, parseMoment(name, text)] as const];
+	});
+	return checkAll<Partial<Record<string, number>>>(Object.fromEntries(given));
 }
 
 function readRfc3339(text: string): number | undefined {

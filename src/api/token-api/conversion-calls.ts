@@ -4,7 +4,7 @@ import * as z from "zod";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { CREDIT_WORDS } from "../../domain/credit.ts";
 import { readCursor, writeCursor } from "../../domain/cursor.ts";
-import { checkAll, type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
@@ -26,7 +26,7 @@ import { listRefunds } from "../../store/queries/refunds.ts";
 import type { Db } from "../../store/store.ts";
 import { CONVERSION, conversionBody, REFUNDED, refundBody, UTC_TIME } from "../answers.ts";
 import { exampleConversion } from "../openapi/examples.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_CURSOR, momentField, parseMoment } from "../sale-fields.ts";
+import { EXAMPLE_CONVERSION_ID, EXAMPLE_CURSOR, momentField, parseMoments } from "../sale-fields.ts";
 import {
 	EXAMPLE,
 	foreignCursor,
@@ -159,14 +159,9 @@ const QUERY = z.strictObject({
 });
 
 type Query = z.output<typeof QUERY>;
-const MOMENTS = [
-	"recordedFrom",
-	"recordedBefore",
-	"occurredFrom",
-	"occurredBefore",
-	"decidedFrom",
-	"decidedBefore",
-] as const satisfies readonly (keyof Query)[];
+const SALE_MOMENTS = ["occurredFrom", "occurredBefore"] as const;
+const DECISION_MOMENTS = ["decidedFrom", "decidedBefore"] as const;
+const MOMENTS = ["recordedFrom", "recordedBefore", ...SALE_MOMENTS, ...DECISION_MOMENTS] as const;
 
 /** Maximum number of partnerships that a filter may match, as on the page. */
 const MAX_PARTNERSHIPS = 100;
@@ -176,14 +171,7 @@ async function readFilter(db: Db, query: Query): Promise<Result<ConversionFilter
 	if (programme?.ok === false) return programme;
 	const partner = query.partnerId === undefined ? null : await findNamedPartner(db, query.partnerId);
 	if (partner?.ok === false) return partner;
-	const times = checkAll<Partial<Record<(typeof MOMENTS)[number], number>>>(
-		Object.fromEntries(
-			MOMENTS.flatMap((name) => {
-				const text = query[name];
-				return text === undefined ? [] : [[name, parseMoment(name, text)]];
-			}),
-		),
-	);
+	const times = parseMoments(MOMENTS, query);
 	if (!times.ok) return times;
 	const needing = findUnindexed(query, times.value);
 	if (needing !== undefined) {
@@ -222,11 +210,12 @@ async function readFilter(db: Db, query: Query): Promise<Result<ConversionFilter
 /** Returns the name of a filter by time that no index serves without a programme, or undefined. */
 function findUnindexed(
 	{ programId, partnerId }: Query,
-	times: Readonly<Partial<Record<string, number>>>,
+	times: Readonly<Partial<Record<(typeof MOMENTS)[number], number>>>,
 ): string | undefined {
 	if (programId !== undefined) return undefined;
-	const names = partnerId === undefined ? MOMENTS.slice(2) : MOMENTS.slice(4);
-	return names.find((name) => times[name] !== undefined);
+	// The sales of a partner have an index by their time. Decisions have one by programme only.
+	const unindexed = partnerId === undefined ? [...SALE_MOMENTS, ...DECISION_MOMENTS] : DECISION_MOMENTS;
+	return unindexed.find((name) => times[name] !== undefined);
 }
 
 /** Returns the order of a list with these filters, as on the page. */

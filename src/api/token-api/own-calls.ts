@@ -5,7 +5,7 @@ import * as z from "zod";
 import { SUB_TOTAL_KEYS, type SubTotalKey, type SubTotals } from "../../conversions/sub-totals.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { CREDIT_WORDS } from "../../domain/credit.ts";
-import { checkAll, type Result, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refuse, succeed } from "../../domain/fault.ts";
 import { decimalCount, formatMinor, zeroIn } from "../../domain/money.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
 import { dayEndMs, dayIn, dayStartMs, isDay } from "../../domain/zone-day.ts";
@@ -13,7 +13,7 @@ import { type CreditedConversion, listCredited } from "../../store/queries/credi
 import { findBalances } from "../../store/queries/entries.ts";
 import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../../store/queries/partners.ts";
 import { AMOUNT, CONVERSION_ID, UTC_TIME } from "../answers.ts";
-import { EXAMPLE_CONVERSION_ID, momentField, parseMoment } from "../sale-fields.ts";
+import { EXAMPLE_CONVERSION_ID, momentField, parseMoments } from "../sale-fields.ts";
 import { EXAMPLE, PAGE_QUERY, PROGRAMME_ID, pageOf, readPage, timeOrNull, writePage } from "./fields.ts";
 import {
 	answerStatement,
@@ -261,14 +261,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 			const all = await partnershipsOf(deps, call);
 			const chosen = query.programId === undefined ? null : inProgramme(all, query.programId);
 			if (chosen?.ok === false) return chosen;
-			const times = checkAll<Partial<Record<(typeof MOMENTS)[number], number>>>(
-				Object.fromEntries(
-					MOMENTS.flatMap((name) => {
-						const text = query[name];
-						return text === undefined ? [] : [[name, parseMoment(name, text)]];
-					}),
-				),
-			);
+			const times = parseMoments(MOMENTS, query);
 			if (!times.ok) return times;
 			const list = `own conversions of partner:${partnerIdOf(call)} ${query.programId ?? "all"}`;
 			const request = readPage(deps, list, query);
