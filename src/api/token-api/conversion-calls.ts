@@ -20,7 +20,7 @@ import {
 } from "../../store/queries/conversion-list.ts";
 import { type Conversion, findConversionsById, findManyByPublicId } from "../../store/queries/conversions.ts";
 import { findNamedCredits } from "../../store/queries/credits.ts";
-import { findLinkCodes, findPartnerships } from "../../store/queries/partners.ts";
+import { findLinkCodes, pagePartnerships } from "../../store/queries/partners.ts";
 import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
 import { listRefunds } from "../../store/queries/refunds.ts";
 import type { Db } from "../../store/store.ts";
@@ -179,21 +179,12 @@ async function readFilter(db: Db, query: Query): Promise<Result<ConversionFilter
 		return refuse("invalid_field", text, needing);
 	}
 	const programmeId = programme?.value.id;
-	const partnerships =
-		partner === null
-			? undefined
-			: await findPartnerships(db, {
-					programmeId,
-					search: partner.value.public_id,
-					limit: MAX_PARTNERSHIPS + 1,
-				});
-	if (partnerships !== undefined && partnerships.length > MAX_PARTNERSHIPS) {
-		const text = `The partner is in more than ${MAX_PARTNERSHIPS} programmes. Send programId as well.`;
-		return refuse("invalid_field", text, "partnerId");
-	}
+	const partnershipIds =
+		partner === null ? succeed(undefined) : await findPartnershipIds(db, programmeId, partner.value.id);
+	if (!partnershipIds.ok) return partnershipIds;
 	return succeed({
 		programmeId,
-		partnershipIds: partnerships?.map(({ id }) => id),
+		partnershipIds: partnershipIds.value,
 		status: query.status,
 		eventType: query.eventType,
 		isTest: query.test === undefined ? undefined : query.test === "true",
@@ -205,6 +196,18 @@ async function readFilter(db: Db, query: Query): Promise<Result<ConversionFilter
 		decidedFromMs: times.value.decidedFrom,
 		decidedBeforeMs: times.value.decidedBefore,
 	});
+}
+
+/** Returns the partnerships of a partner, in all programmes or in one. */
+async function findPartnershipIds(
+	db: Db,
+	programmeId: number | undefined,
+	partnerId: number,
+): Promise<Result<number[]>> {
+	const { rows, next } = await pagePartnerships(db, { programmeId, partnerId }, { limit: MAX_PARTNERSHIPS });
+	if (next === null) return succeed(rows.map(({ id }) => id));
+	const text = `The partner is in more than ${MAX_PARTNERSHIPS} programmes. Send programId as well.`;
+	return refuse("invalid_field", text, "partnerId");
 }
 
 /** Returns the name of a filter by time that no index serves without a programme, or undefined. */
