@@ -1,7 +1,7 @@
 // Calls of the network's API about conversions of all programmes, and the feed of their changes.
 
 import * as z from "zod";
-import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
+import { EVENT_TYPES, type Move, STATUSES } from "../../domain/conversion.ts";
 import { CREDIT_WORDS } from "../../domain/credit.ts";
 import { readCursor, writeCursor } from "../../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
@@ -26,7 +26,7 @@ import { listRefunds } from "../../store/queries/refunds.ts";
 import type { Db } from "../../store/store.ts";
 import { CONVERSION, conversionBody, REFUNDED, refundBody, UTC_TIME } from "../answers.ts";
 import { exampleConversion } from "../openapi/examples.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_CURSOR, momentField, parseMoments } from "../sale-fields.ts";
+import { EXAMPLE_CURSOR, momentField, parseMoments } from "../sale-fields.ts";
 import {
 	EXAMPLE,
 	foreignCursor,
@@ -230,13 +230,16 @@ function sortOf(query: Query): ConversionSort {
 	return { by: bySale === undefined ? "recorded" : "sale", direction: "desc" };
 }
 
+/** All moves of a conversion. The compiler reports a move that is missing here, because `showChanges` could not show it. */
+const CHANGE_WORDS = [
+	...(["record", "park", "confirm", "credit", "refund", "expire"] as const),
+	...(["approve", "reject", "reverse", "import"] as const),
+] as const satisfies readonly Move[];
+
 const CHANGE = z
 	.strictObject({
 		move: z
-			.enum([
-				...["record", "park", "confirm", "credit", "refund", "expire"],
-				...["approve", "reject", "reverse", "import"],
-			] as [string, ...string[]])
+			.enum(CHANGE_WORDS)
 			.describe(
 				"What happened: `record`, `park` and `confirm` are reports of a sale, `credit` is a new credit, `refund` a partial refund, and `import` a conversion from other software. The others are decisions.",
 			),
@@ -331,7 +334,7 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 		},
 		faults: ["one conversion"],
 		async handle({ path }, { store: { db } }) {
-			const [conversion] = await findManyByPublicId(db, [path["conversionId"] ?? EXAMPLE_CONVERSION_ID]);
+			const [conversion] = await findManyByPublicId(db, [path["conversionId"] ?? ""]);
 			const shown = conversion && (await showConversions(db, [conversion])).get(conversion.id);
 			if (conversion === undefined || shown === undefined) return refusalOf("unknown_conversion", {});
 			const refunds = (await listRefunds(db, conversion.id)).map(refundBody);
