@@ -4,7 +4,7 @@
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type Authority, type KeyRight, keyRightsOf } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
@@ -120,9 +120,6 @@ function refuseRight(asked: string): ReturnType<typeof refuse> {
 	return refuse("not_allowed", "Only an owner can issue a key that approves and rejects.", "right");
 }
 
-function notUsable(keyId: string): ReturnType<typeof refuse> {
-	return refuse(
-		"unknown_key",
-		`There is no usable key ${keyId}. Check the ID. The key may have been revoked already.`,
-	);
+function notUsable(keyId: string): ReturnType<typeof refusalOf> {
+	return refusalOf("unknown_key", { id: keyId });
 }

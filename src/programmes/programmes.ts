@@ -1,7 +1,7 @@
 // Changes a programme's keys, secrets and Postback URL. Each change holds the programme's lock, so if two
 // people press the same button at once, only one change is made.
 
-import { type Result, refuse } from "../domain/fault.ts";
+import { type Result, refusalOf } from "../domain/fault.ts";
 import type { Authority } from "../domain/roles.ts";
 import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -43,6 +43,6 @@ export async function changeLocked<Value>(
 	return done;
 }
 
-export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
-	return refuse("unknown_programme", `There is no programme ${publicId}. Check the ID: it starts with prg_.`);
+export function unknownProgramme(publicId: string): ReturnType<typeof refusalOf> {
+	return refusalOf("unknown_programme", { id: publicId });
 }

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { dayOf, type NetworkTally } from "../../conversions/tally.ts";
 import { STATUSES } from "../../domain/conversion.ts";
-import { fault, type Result, refuse, succeed } from "../../domain/fault.ts";
+import { fault, type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
 import { ENTRY_KINDS } from "../../domain/ledger.ts";
 import { decimalCount, formatMinor, zeroIn } from "../../domain/money.ts";
 import { parseMonth, STATEMENT_STATES, stateOfStatement } from "../../domain/statement.ts";
@@ -112,10 +112,7 @@ export async function answerStatement(
 	partnerId?: number,
 ): Promise<Result<{ body: z.output<typeof WHOLE_STATEMENT> }>> {
 	const statement = await findStatement(store.db, publicId, partnerId);
-	if (statement === undefined) {
-		const text = `There is no statement ${publicId}. Check the ID: it starts with stm_.`;
-		return refuse("unknown_statement", text);
-	}
+	if (statement === undefined) return refusalOf("unknown_statement", { id: publicId });
 	const lines = await listStatementLines(store.db, statement.id);
 	return succeed({
 		body: {

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
-import { type Result, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
 import { isoTime } from "../../domain/time.ts";
 import { makePartnerLink } from "../../partners/partner-links.ts";
 import { invitePartner, renamePartner } from "../../partners/partners.ts";
@@ -70,9 +70,7 @@ function showPartner(partner: Partner): z.output<typeof PARTNER> {
 /** Finds the partner with this public id. */
 export async function findNamedPartner(db: Db, publicId: string): Promise<Result<Partner>> {
 	const partner = await findPartner(db, publicId);
-	if (partner !== undefined) return succeed(partner);
-	const text = `There is no partner ${publicId}. Check the ID: it starts with ptn_.`;
-	return refuse("unknown_partner", text);
+	return partner === undefined ? refusalOf("unknown_partner", { id: publicId }) : succeed(partner);
 }
 
 const ENDS_CLICKS = z
