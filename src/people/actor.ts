@@ -6,10 +6,10 @@ import { type Result, refusalOf, refuse } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
 import { isTokenUsable } from "../store/queries/api-tokens.ts";
 import { auditWithToken } from "../store/queries/audit.ts";
+import { signsInFor } from "../store/queries/partners.ts";
 import { findRole } from "../store/queries/programme-people.ts";
 import { isSessionOf } from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
-import { isPersonOfPartner } from "../store/queries/statements.ts";
 import type { Db, Store } from "../store/store.ts";
 
 /**
@@ -119,7 +119,7 @@ export function transactForPartner<Value>(
 	work: (trx: Db) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
 	return transactAs(store, actor, async (trx) => {
-		if (actor.kind !== "shop" || (await isPersonOfPartner(trx, partnerId, actor.personId))) return work(trx);
+		if (actor.kind !== "shop" || (await signsInFor(trx, partnerId, actor.personId))) return work(trx);
 		return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
 	});
 }

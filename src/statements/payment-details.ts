@@ -25,13 +25,8 @@ import type { SignInDeps, Visitor } from "../people/auth.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import { checkPassword } from "../people/passwords.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockPartner } from "../store/queries/partners.ts";
-import {
-	findSealedDetails,
-	isPersonOfPartner,
-	listPartnerAddressees,
-	saveSealedDetails,
-} from "../store/queries/statements.ts";
+import { lockPartner, signsInFor } from "../store/queries/partners.ts";
+import { findSealedDetails, listPartnerAddressees, saveSealedDetails } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
 import type { StatementsDeps } from "./deps.ts";
 
@@ -135,7 +130,7 @@ export async function openDetails(
 }
 
 async function maySee(db: Db, actor: Actor | ActingPerson, partnerId: number): Promise<boolean> {
-	return actor.kind !== "shop" || isPersonOfPartner(db, partnerId, actor.personId);
+	return actor.kind !== "shop" || signsInFor(db, partnerId, actor.personId);
 }
 
 function isSame(one: PaymentDetails, other: PaymentDetails): boolean {

@@ -489,8 +489,3 @@ export function listPartnerAddressees(db: Db, partnerIds: readonly number[]): Pr
 		.orderBy("people.email")
 		.execute();
 }
-
-export async function isPersonOfPartner(db: Db, partnerId: number, personId: number): Promise<boolean> {
-	const people = db.selectFrom("partner_people").select("person_id").where("partner_id", "=", partnerId);
-	return (await people.where("person_id", "=", personId).executeTakeFirst()) !== undefined;
-}
