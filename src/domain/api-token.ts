@@ -22,6 +22,14 @@ export function tokenGrants(granted: TokenRight, needed: TokenRight): boolean {
 	return granted === needed || (granted === "manage" && needed === "read");
 }
 
+/** Returns whether a token that expires has reached its end. */
+export function isExpired(
+	{ expires_at_ms: expiresAtMs }: { expires_at_ms: number | null },
+	nowMs: number,
+): boolean {
+	return expiresAtMs !== null && expiresAtMs <= nowMs;
+}
+
 /** Number of random bytes of a token. 256 bits cannot be guessed, so a plain hash is enough for the stored form. */
 export const TOKEN_BYTES = 32;
 

@@ -3,7 +3,7 @@
 
 import { createBatcher } from "../concurrency/batching.ts";
 import { createKeyedCache } from "../concurrency/cached-value.ts";
-import { isTokenForm } from "../domain/api-token.ts";
+import { isExpired, isTokenForm } from "../domain/api-token.ts";
 import { type Result, refusalOf, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
@@ -60,10 +60,8 @@ export function createTokenHolders({ store, clock }: Pick<AccountsDeps, "store" 
 			if (text === undefined) return refusalOf("missing_token", {});
 			const known = isTokenForm(text) ? await cache.get(sha256Hex(text)) : undefined;
 			if (known === undefined) return refusalOf("unknown_token", {});
-			const { revoked_at_ms: revokedAtMs, expires_at_ms: expiresAtMs } = known.token;
-			if (revokedAtMs !== null) return refusalOf("revoked_token", {});
-			const isExpired = expiresAtMs !== null && expiresAtMs <= clock.nowMs();
-			return isExpired ? refusalOf("expired_token", {}) : succeed(known);
+			if (known.token.revoked_at_ms !== null) return refusalOf("revoked_token", {});
+			return isExpired(known.token, clock.nowMs()) ? refusalOf("expired_token", {}) : succeed(known);
 		},
 		async noteUse({ id, last_used_at_ms: lastUsedAtMs }) {
 			const nowMs = clock.nowMs();

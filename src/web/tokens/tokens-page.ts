@@ -1,7 +1,7 @@
 // The API tokens of the network, for staff, and those of a partner, for its people. A new token is shown once, in the
 // response to the form that issued it.
 
-import { NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "../../domain/api-token.ts";
+import { isExpired, NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "../../domain/api-token.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { issueToken, revokeToken } from "../../people/api-tokens.ts";
 import { type ListedToken, listApiTokens } from "../../store/queries/api-tokens.ts";
@@ -164,8 +164,8 @@ function revokeButton(token: ListedToken, path: string): Html {
 	});
 }
 
-function isEnded({ revoked_at_ms, expires_at_ms }: ListedToken, nowMs: number): boolean {
-	return revoked_at_ms !== null || (expires_at_ms !== null && expires_at_ms <= nowMs);
+function isEnded(token: ListedToken, nowMs: number): boolean {
+	return token.revoked_at_ms !== null || isExpired(token, nowMs);
 }
 
 function stateCell(token: ListedToken, nowMs: number): Html {
@@ -174,6 +174,6 @@ function stateCell(token: ListedToken, nowMs: number): Html {
 		html`${badge} <span class="small faint">${ui.timeTag(atMs)}</span>`;
 	if (revokedAtMs !== null) return word(ui.badge("plain", "Revoked"), revokedAtMs);
 	if (expiresAtMs === null) return ui.badge("good", "In use");
-	if (isEnded(token, nowMs)) return word(ui.badge("plain", "Expired"), expiresAtMs);
+	if (isExpired(token, nowMs)) return word(ui.badge("plain", "Expired"), expiresAtMs);
 	return word(ui.badge("good", "In use until"), expiresAtMs);
 }
