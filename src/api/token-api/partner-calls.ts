@@ -40,7 +40,7 @@ import {
 	writePage,
 } from "./fields.ts";
 import { findNamed, SENT_LINK, showLink } from "./programme-calls.ts";
-import { route, type TokenApiDeps, type TokenRoute } from "./route.ts";
+import { route, type TokenAnswer, type TokenApiDeps, type TokenRoute } from "./route.ts";
 import { createOnce, requireMatch } from "./transaction.ts";
 
 const PARTNERS_PATH = "/v1/network/partners";
@@ -274,12 +274,15 @@ async function findNamedPartnership(db: Db, publicId: string): Promise<Result<Na
 	return refuse("unknown_partner", text);
 }
 
-async function answerPartnership(db: Db, publicId: string): Promise<Result<z.output<typeof PARTNERSHIP>>> {
+async function answerPartnership(
+	db: Db,
+	publicId: string,
+): Promise<Result<TokenAnswer<z.output<typeof PARTNERSHIP>>>> {
 	const found = await findNamedPartnership(db, publicId);
 	if (!found.ok) return found;
 	const [shown] = await showPartnerships(db, [found.value]);
 	if (shown === undefined) throw new Error("one partnership was given, and none was returned");
-	return succeed(shown);
+	return succeed({ body: shown });
 }
 
 const NOTHING_TYPED = { rate: "", fixed: "", eventRates: "", codes: "" } as const;
@@ -292,14 +295,14 @@ async function save(
 		typed: Partial<Record<keyof typeof NOTHING_TYPED, string>>;
 		shown: Partial<Record<keyof typeof NOTHING_TYPED, string>>;
 	},
-): Promise<Result<{ body: z.output<typeof PARTNERSHIP> }>> {
+): Promise<Result<TokenAnswer<z.output<typeof PARTNERSHIP>>>> {
 	const publicId = call.path["partnershipId"] ?? "";
 	const { db } = deps.store;
 	const found = await findNamedPartnership(db, publicId);
 	if (!found.ok) return found;
 	const within = requireMatch(deps, call, async (trx) => {
 		const shown = await answerPartnership(trx, publicId);
-		return shown.ok ? shown.value : null;
+		return shown.ok ? shown.value.body : null;
 	});
 	const { typed, shown } = change(found.value);
 	const address = { programmeId: found.value.programme_id, publicId };
@@ -310,9 +313,7 @@ async function save(
 		{ ...NOTHING_TYPED, ...typed },
 		{ ...NOTHING_TYPED, ...shown },
 	);
-	if (!saved.ok) return saved;
-	const partnership = await answerPartnership(db, publicId);
-	return partnership.ok ? succeed({ body: partnership.value }) : partnership;
+	return saved.ok ? answerPartnership(db, publicId) : saved;
 }
 
 const COMMISSION_CHANGE = z
@@ -407,7 +408,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			if (!created.ok) return created;
 			const partnership = await answerPartnership(db, created.value.id);
 			if (!partnership.ok) return partnership;
-			return succeed({ body: partnership.value, isNew: created.value.made !== null });
+			return succeed({ ...partnership.value, isNew: created.value.made !== null });
 		},
 	}),
 	route({
@@ -420,10 +421,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		isResource: true,
 		answers: { description: "The partnership.", schema: PARTNERSHIP, example: EXAMPLE_PARTNERSHIP },
 		faults: ["resource"],
-		async handle({ path }, { store }) {
-			const partnership = await answerPartnership(store.db, path["partnershipId"] ?? "");
-			return partnership.ok ? succeed({ body: partnership.value }) : partnership;
-		},
+		handle: ({ path }, { store }) => answerPartnership(store.db, path["partnershipId"] ?? ""),
 	}),
 	route({
 		method: "PATCH",
@@ -522,9 +520,7 @@ function stateRoute(operationId: string, verb: "end" | "resume", summary: string
 			const endsClicks = body["endsClicks"] === true;
 			const state = verb === "end" ? "ended" : "active";
 			const changed = await changeState(deps, holder, address, state, endsClicks);
-			if (!changed.ok) return changed;
-			const partnership = await answerPartnership(deps.store.db, publicId);
-			return partnership.ok ? succeed({ body: partnership.value }) : partnership;
+			return changed.ok ? answerPartnership(deps.store.db, publicId) : changed;
 		},
 	});
 }

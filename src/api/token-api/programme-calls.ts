@@ -39,7 +39,7 @@ import {
 	timeOrNull,
 	writeNext,
 } from "./fields.ts";
-import { route, type TokenRoute } from "./route.ts";
+import { route, type TokenAnswer, type TokenRoute } from "./route.ts";
 import { createOnce, requireMatch } from "./transaction.ts";
 
 const PATH = "/v1/network/programmes";
@@ -162,9 +162,12 @@ export async function findNamed(db: Db, publicId: string): Promise<Result<Progra
 	return programme === undefined ? unknownProgramme(publicId) : succeed(programme);
 }
 
-async function answerProgramme(db: Db, publicId: string): Promise<Result<z.output<typeof PROGRAMME>>> {
+async function answerProgramme(
+	db: Db,
+	publicId: string,
+): Promise<Result<TokenAnswer<z.output<typeof PROGRAMME>>>> {
 	const found = await findNamed(db, publicId);
-	return found.ok ? succeed(await showProgramme(db, found.value)) : found;
+	return found.ok ? succeed({ body: await showProgramme(db, found.value) }) : found;
 }
 
 /** Terms of a request. On a change, every field is optional and only the given ones change. */
@@ -227,7 +230,7 @@ function termsOf(fields: TermsFields, currency: string): Partial<TermsInput> {
 	return definedOf(terms);
 }
 
-const SENT_LINK = z
+export const SENT_LINK = z
 	.strictObject({
 		email: z.string().meta({ examples: ["owner@nordlicht.example"] }),
 		isMailed: z.boolean().describe("True if the invitation is mailed."),
@@ -355,7 +358,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			if (!programme.ok) return programme;
 			const owner = made?.owner ?? null;
 			const invited = owner === null ? null : showLink(owner);
-			return succeed({ body: { programme: programme.value, owner: invited }, isNew: made !== null });
+			return succeed({ body: { programme: programme.value.body, owner: invited }, isNew: made !== null });
 		},
 	}),
 	route({
@@ -368,10 +371,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		isResource: true,
 		answers: { description: "The programme.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
 		faults: ["resource"],
-		async handle({ path }, { store }) {
-			const programme = await answerProgramme(store.db, path["programmeId"] ?? "");
-			return programme.ok ? succeed({ body: programme.value }) : programme;
-		},
+		handle: ({ path }, { store }) => answerProgramme(store.db, path["programmeId"] ?? ""),
 	}),
 	route({
 		method: "PATCH",
@@ -394,8 +394,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const within = requireMatch(deps, call, (trx) => readResource(trx, publicId));
 			const changed = await changeProgramme(within, holder, id, termsOf(body, currency));
 			if (!changed.ok) return atWireField(changed);
-			const programme = await answerProgramme(deps.store.db, publicId);
-			return programme.ok ? succeed({ body: programme.value }) : programme;
+			return answerProgramme(deps.store.db, publicId);
 		},
 	}),
 	route({
@@ -422,8 +421,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const typed = typedSettings({ ...partners, ...definedOf(call.body) });
 			const saved = await savePartnerTerms(within, call.holder, id, typed, shown);
 			if (!saved.ok) return saved;
-			const programme = await answerProgramme(deps.store.db, publicId);
-			return programme.ok ? succeed({ body: programme.value }) : programme;
+			return answerProgramme(deps.store.db, publicId);
 		},
 	}),
 	archiveRoute("archiveProgramme", "archive", "Archive a programme", archiveProgramme),
@@ -432,7 +430,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 
 async function readResource(db: Db, publicId: string): Promise<unknown> {
 	const programme = await answerProgramme(db, publicId);
-	return programme.ok ? programme.value : null;
+	return programme.ok ? programme.value.body : null;
 }
 
 /** Returns the fields that were given, without those that are undefined. */
@@ -483,8 +481,7 @@ function archiveRoute(
 			const publicId = path["programmeId"] ?? "";
 			const done = await work(deps, holder, publicId);
 			if (!done.ok) return done;
-			const programme = await answerProgramme(deps.store.db, publicId);
-			return programme.ok ? succeed({ body: programme.value }) : programme;
+			return answerProgramme(deps.store.db, publicId);
 		},
 	});
 }
@@ -660,7 +657,5 @@ export function showLink(sent: {
 	const { email, isMailed, link } = sent;
 	return { email, isMailed, link };
 }
-
-export { SENT_LINK };
 
 export const PROGRAMME_ROUTES: readonly TokenRoute[] = [...programmeRoutes, ...keyRoutes, ...personRoutes];
