@@ -26,7 +26,10 @@ export interface CompanySignInDeps extends SignInDeps {
 	companySignIn: CompanySignIn;
 }
 
-/** The cookie of the browser while its person is at the provider, who may have to find a phone there. */
+/**
+ * Cookie that connects the browser with its sign-in while the person is on the provider's page. It lives for minutes,
+ * because the person may have to find a phone to sign in there.
+ */
 const COMPANY_COOKIE = { name: "company-sign-in", lifeMs: 10 * MINUTE_MS };
 const TOKEN_BYTES = 32;
 const ATTEMPT_BYTES = 16;

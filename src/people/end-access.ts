@@ -48,7 +48,6 @@ export interface EndedAccess {
 }
 
 const NOTHING_ISSUED = { keys: 0, lowered: 0, secrets: 0 } as const;
-const NO_TOKENS = { tokens: 0 } as const;
 
 export interface AccessEnding {
 	/** The person who ends the access, for the audit log, or null for the command line. */
@@ -146,7 +145,7 @@ export async function endRightsIn(
 	await noteWithdrawn(trx, withdrawn, endedBy, `${email} may no longer invite people`, nowMs);
 	const jobs = await endJobsOf(trx, personId, nowMs, programmeId);
 	await noteStopped(trx, jobs, endedBy, `${email} may no longer decide`, nowMs);
-	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length, ...NO_TOKENS };
+	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length, tokens: 0 };
 	if (!grants(role, "integrate")) {
 		return { ...ended, ...(await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys: [] })) };
 	}

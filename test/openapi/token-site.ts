@@ -27,7 +27,7 @@ export interface TokenAnswer {
 export interface CallInput {
 	body?: unknown;
 	headers?: Readonly<Record<string, string>>;
-	/** Token of the call, or null for none. By default it is the token of the caller. */
+	/** Token to send instead of the usual one, or null to send none. */
 	token?: string | null;
 }
 
@@ -40,7 +40,7 @@ export interface TokenSite {
 	browser: Browser;
 	/** Tokens of the network, by their right. */
 	tokens: Readonly<Record<"read" | "manage", string>>;
-	/** Calls with the token that manages. */
+	/** Makes a call with the token whose right is "manage". */
 	call: Call;
 	/** Answers that were seen, such as "createProgramme 409 reference_used". */
 	seen: Set<string>;

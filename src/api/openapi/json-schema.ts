@@ -30,7 +30,8 @@ function derive(schema: z.ZodType, io: "input" | "output"): Derived {
 
 /**
  * Turns a union of a schema and null into one nullable schema. The reference then shows it as one row, and
- * code generators make it a nullable type. A reference to a named schema stays a union, because its type is not here.
+ * code generators make it a nullable type. A union with a reference stays as it is, because the type of the named
+ * schema is in another place of the document.
  */
 function mergeNullUnion(value: JsonSchema): JsonSchema {
 	const [schema, other, ...more] = value?.anyOf ?? [];

@@ -11,6 +11,16 @@ import { idOf } from "../answers.ts";
 import { AMOUNT_PATTERN, EXAMPLE_CURSOR } from "../sale-fields.ts";
 import type { TokenApiDeps } from "./route.ts";
 
+/** Values of the examples in the OpenAPI document. */
+export const EXAMPLE = {
+	programmeId: "prg_01JEXAMPLE0000000000000000",
+	partnerId: "ptn_01JEXAMPLE0000000000000000",
+	partnershipId: "pts_01JEXAMPLE0000000000000000",
+	keyId: "key_01JEXAMPLE0000000000000000",
+	statementId: "stm_01JEXAMPLE0000000000000000",
+	time: "2026-03-01T12:00:00.000Z",
+} as const;
+
 const DEFAULT_PAGE_ROWS = 50;
 /** Maximum number of rows on a page, as in the API of shops. */
 const MAX_PAGE_ROWS = 200;
@@ -130,10 +140,10 @@ export function rateText({ percent, fixed }: z.output<typeof RATE_INPUT>, curren
 	return `${percent} % + ${fixed} ${currency}`;
 }
 
-export const PROGRAMME_ID = idOf("prg").meta({ examples: ["prg_01JEXAMPLE0000000000000000"] });
-export const PARTNER_ID = idOf("ptn").meta({ examples: ["ptn_01JEXAMPLE0000000000000000"] });
-export const PARTNERSHIP_ID = idOf("pts").meta({ examples: ["pts_01JEXAMPLE0000000000000000"] });
-export const STATEMENT_ID = idOf("stm").meta({ examples: ["stm_01JEXAMPLE0000000000000000"] });
+export const PROGRAMME_ID = idOf("prg").meta({ examples: [EXAMPLE.programmeId] });
+export const PARTNER_ID = idOf("ptn").meta({ examples: [EXAMPLE.partnerId] });
+export const PARTNERSHIP_ID = idOf("pts").meta({ examples: [EXAMPLE.partnershipId] });
+export const STATEMENT_ID = idOf("stm").meta({ examples: [EXAMPLE.statementId] });
 /** An amount that may be negative, in an account or a statement. */
 export const SIGNED_AMOUNT = z
 	.string()
@@ -143,13 +153,3 @@ export const SIGNED_AMOUNT = z
 export function timeOrNull(atMs: number | null): string | null {
 	return atMs === null ? null : isoTime(atMs);
 }
-
-/** Values of the examples in the OpenAPI document. */
-export const EXAMPLE = {
-	programmeId: "prg_01JEXAMPLE0000000000000000",
-	partnerId: "ptn_01JEXAMPLE0000000000000000",
-	partnershipId: "pts_01JEXAMPLE0000000000000000",
-	keyId: "key_01JEXAMPLE0000000000000000",
-	statementId: "stm_01JEXAMPLE0000000000000000",
-	time: "2026-03-01T12:00:00.000Z",
-} as const;

@@ -133,7 +133,7 @@ export const STATEMENT_QUERY = {
 	...PAGE_QUERY,
 };
 
-/** Reads the month of a query, which the use case refuses in the words of a form. */
+/** Parses the month of a query. The refusal names the parameter, because the sentence of `parseMonth` is for a form. */
 export function readMonth(month: string | undefined): Result<string | undefined> {
 	if (month === undefined) return succeed(undefined);
 	const parsed = parseMonth(month);

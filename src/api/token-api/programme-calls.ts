@@ -436,10 +436,10 @@ async function readResource(db: Db, publicId: string): Promise<unknown> {
 /** Returns the fields that were given, without those that are undefined. */
 function definedOf<Fields extends object>(
 	fields: Fields,
-): { [Name in keyof Fields]: NonNullable<Fields[Name]> } {
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
 	const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-	// The cast is safe, because a field that is missing in the result is not copied over another one.
-	return Object.fromEntries(given) as { [Name in keyof Fields]: NonNullable<Fields[Name]> };
+	// The cast is safe, because `fromEntries` returns the given fields, whose names and types it does not know.
+	return Object.fromEntries(given) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 }
 
 /** Writes settings as the form has them. */

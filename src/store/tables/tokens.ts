@@ -34,7 +34,7 @@ export interface ApiReferencesTable {
 	reference: string;
 	/** SHA-256 of what the caller sent. The same reference with other values is refused. */
 	request_hash: string;
-	/** Public id of what was created. */
+	/** Public id of the created resource, or the code of a link, or the email address of an invited person. */
 	resource: string;
 	created_at_ms: number;
 }
