@@ -145,15 +145,15 @@ const partnerRoutes: readonly TokenRoute[] = [
 		async handle(call, deps) {
 			const { name, site, email } = call.body;
 			const created = await createOnce(deps, call, "createPartner", {
-				make: (within) => invitePartner(within, call.holder, { name, site, email }),
+				create: (within) => invitePartner(within, call.holder, { name, site, email }),
 				idOf: ({ partner }) => partner.public_id,
 			});
 			if (!created.ok) return created;
-			const { id, made } = created.value;
+			const { id, result } = created.value;
 			const partner = await findNamedPartner(deps.store.db, id);
 			if (!partner.ok) return partner;
-			const invitation = made === null ? null : showLink(made);
-			return succeed({ body: { partner: showPartner(partner.value), invitation }, isNew: made !== null });
+			const invitation = result === null ? null : showLink(result);
+			return succeed({ body: { partner: showPartner(partner.value), invitation }, isNew: result !== null });
 		},
 	}),
 	route({
@@ -402,13 +402,13 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			const partner = await findNamedPartner(db, call.body.partnerId);
 			if (!partner.ok) return partner;
 			const created = await createOnce(deps, call, "createPartnership", {
-				make: (within) => addPartnership(within, call.holder, programme.value.id, partner.value),
+				create: (within) => addPartnership(within, call.holder, programme.value.id, partner.value),
 				idOf: ({ public_id }) => public_id,
 			});
 			if (!created.ok) return created;
 			const partnership = await answerPartnership(db, created.value.id);
 			if (!partnership.ok) return partnership;
-			return succeed({ ...partnership.value, isNew: created.value.made !== null });
+			return succeed({ ...partnership.value, isNew: created.value.result !== null });
 		},
 	}),
 	route({
@@ -578,14 +578,14 @@ export async function createLink(
 	const { name, target, code } = call.body;
 	const owner = { partnerId: partnership.partner_id, partnershipId: partnership.public_id };
 	const created = await createOnce(deps, call, "createLink", {
-		make: (within) => makePartnerLink(within, call.holder, owner, { name, target, code }),
+		create: (within) => makePartnerLink(within, call.holder, owner, { name, target, code }),
 		idOf: (link) => link.code,
 	});
 	if (!created.ok) return created;
 	const link = await findPartnerLink(deps.store.db, "code", created.value.id);
 	if (link === undefined) throw new Error("links are never deleted");
 	const body = showPartnerLink(deps, link, partnership.programme_public_id);
-	return succeed({ body, isNew: created.value.made !== null });
+	return succeed({ body, isNew: created.value.result !== null });
 }
 
 const linkRoutes: readonly TokenRoute[] = [

@@ -344,7 +344,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		async handle(call, deps) {
 			const { holder: actor, body } = call;
 			const created = await createOnce(deps, call, "createProgramme", {
-				make: (within) =>
+				create: (within) =>
 					openProgramme(
 						within,
 						{ kind: "invited", actor, mails: deps.mails, publicUrl: deps.publicUrl },
@@ -353,12 +353,12 @@ const programmeRoutes: readonly TokenRoute[] = [
 				idOf: ({ programme }) => programme.public_id,
 			});
 			if (!created.ok) return atWireField(created);
-			const { id, made } = created.value;
+			const { id, result } = created.value;
 			const programme = await answerProgramme(deps.store.db, id);
 			if (!programme.ok) return programme;
-			const owner = made?.owner ?? null;
+			const owner = result?.owner ?? null;
 			const invited = owner === null ? null : showLink(owner);
-			return succeed({ body: { programme: programme.value.body, owner: invited }, isNew: made !== null });
+			return succeed({ body: { programme: programme.value.body, owner: invited }, isNew: result !== null });
 		},
 	}),
 	route({
@@ -580,13 +580,13 @@ const keyRoutes: readonly TokenRoute[] = [
 			const { name, right } = call.body;
 			const publicId = call.path["programmeId"] ?? "";
 			const issued = await createOnce(deps, call, "issueKey", {
-				make: (within) => issueKey(within, publicId, call.holder, { name, right }),
+				create: (within) => issueKey(within, publicId, call.holder, { name, right }),
 				idOf: ({ keyId }) => keyId,
 			});
 			if (!issued.ok) return issued;
-			const { id, made } = issued.value;
-			const body = { id, key: made?.key ?? null, secret: made?.secret ?? null };
-			return succeed({ body, isNew: made !== null });
+			const { id, result } = issued.value;
+			const body = { id, key: result?.key ?? null, secret: result?.secret ?? null };
+			return succeed({ body, isNew: result !== null });
 		},
 	}),
 	route({
@@ -637,13 +637,13 @@ const personRoutes: readonly TokenRoute[] = [
 			if (!found.ok) return found;
 			const { email, role } = call.body;
 			const invited = await createOnce(deps, call, "inviteToProgramme", {
-				make: (within) => inviteToProgramme(within, call.holder, found.value, { email, role }),
+				create: (within) => inviteToProgramme(within, call.holder, found.value, { email, role }),
 				idOf: (sent) => sent.email,
 			});
 			if (!invited.ok) return invited;
-			const { id, made } = invited.value;
-			const body = made === null ? { email: id, isMailed: false, link: null } : showLink(made);
-			return succeed({ body, isNew: made !== null });
+			const { id, result } = invited.value;
+			const body = result === null ? { email: id, isMailed: false, link: null } : showLink(result);
+			return succeed({ body, isNew: result !== null });
 		},
 	}),
 ];

@@ -40,34 +40,34 @@ export function requireMatch(
 	});
 }
 
-export interface CreatedResource<Made> {
+export interface CreatedResource<Created> {
 	/** Id of the resource. */
 	id: string;
 	/** The result of the use case, or null if an earlier call with the same reference created the resource. */
-	made: Made | null;
+	result: Created | null;
 }
 
 /**
  * Runs a use case that creates a resource, at most once for each reference. With a reference that was used before, it
  * creates nothing and returns the resource of the first call if the values are the same. Other values are refused.
  */
-export async function createOnce<Made>(
+export async function createOnce<Created>(
 	deps: TokenApiDeps,
 	call: TokenCall<unknown, { reference?: string | undefined }>,
 	kind: string,
 	{
-		make,
+		create,
 		idOf,
 	}: {
 		/** Runs the use case, which must use the given dependencies and one transaction. */
-		make(deps: TokenApiDeps): Promise<Result<Made>>;
-		idOf(made: Made): string;
+		create(deps: TokenApiDeps): Promise<Result<Created>>;
+		idOf(created: Created): string;
 	},
-): Promise<Result<CreatedResource<Made>>> {
+): Promise<Result<CreatedResource<Created>>> {
 	const { reference, ...values } = call.body;
 	if (reference === undefined) {
-		const made = await make(deps);
-		return made.ok ? succeed({ id: idOf(made.value), made: made.value }) : made;
+		const result = await create(deps);
+		return result.ok ? succeed({ id: idOf(result.value), result: result.value }) : result;
 	}
 	const row = {
 		owner_id: call.token.partner_id ?? 0,
@@ -78,20 +78,20 @@ export async function createOnce<Made>(
 	const earlier = await findEarlier(deps, row);
 	if (earlier !== null) return earlier;
 	const once = withTransact(deps, async (trx, work) => {
-		const result = await work();
+		const value = await work();
 		// The cast is safe, because the use case runs one transaction, and that returns its result.
-		const made = result as Result<Made>;
-		if (!made.ok) return result;
-		const stored = { ...row, resource: idOf(made.value), created_at_ms: call.nowMs };
+		const result = value as Result<Created>;
+		if (!result.ok) return value;
+		const stored = { ...row, resource: idOf(result.value), created_at_ms: call.nowMs };
 		if (!(await insertReference(trx, stored))) throw new ReferenceTaken();
-		return result;
+		return value;
 	});
 	try {
-		const made = await make(once);
-		if (made.ok) return succeed({ id: idOf(made.value), made: made.value });
+		const result = await create(once);
+		if (result.ok) return succeed({ id: idOf(result.value), result: result.value });
 		// The first call may have created the resource while this one waited for a lock. The use case then refuses, for
 		// example because the code is taken.
-		return (await findEarlier(deps, row)) ?? made;
+		return (await findEarlier(deps, row)) ?? result;
 	} catch (error) {
 		if (!(error instanceof ReferenceTaken)) throw error;
 		const first = await findEarlier(deps, row);
@@ -109,7 +109,7 @@ async function findEarlier(
 ): Promise<Result<CreatedResource<never>> | null> {
 	const earlier = await findReference(store.db, row);
 	if (earlier === undefined) return null;
-	if (earlier.request_hash === row.request_hash) return succeed({ id: earlier.resource, made: null });
+	if (earlier.request_hash === row.request_hash) return succeed({ id: earlier.resource, result: null });
 	return refusalOf("reference_used", { reference: row.reference });
 }
 
