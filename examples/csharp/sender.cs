@@ -1,8 +1,8 @@
 // Reports a sale. .NET 10: dotnet run sender.cs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 // Mono: mcs -r:System.Net.Http sender.cs && mono sender.exe ORDER-1001 49.90
-// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
-// an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
-// secret, clock, brand, address): correct it and run it again.
+// Ends with 0: on record. 1: refused, correct the sale. 2: a setting or an argument is missing.
+// 75: keep the sale and run it again later; an order is never recorded twice, the answer is then
+// DUPLICATE. 78: a setting is wrong (key, secret, clock, brand, address): correct it, run it again.
 using System;
 using System.Linq;
 using System.Net.Http;
@@ -23,10 +23,10 @@ static class Sender
             Console.Error.WriteLine($"Set {what}; give order and amount.");
             Environment.Exit(2);
         }
-        if (secret.Any(char.IsWhiteSpace))
+        if ((key + secret).Any(char.IsWhiteSpace))
         {
-            string fault = "RINGBACK_SIGNING_SECRET has a line break or white space in it.";
-            Console.Error.WriteLine(fault);
+            string what = "RINGBACK_API_KEY or RINGBACK_SIGNING_SECRET";
+            Console.Error.WriteLine($"{what} has a line break or white space in it.");
             Environment.Exit(2);
         }
         string path = "/v1/conversions";
@@ -43,40 +43,42 @@ static class Sender
         var hmac = new HMACSHA256(Encoding.UTF8.GetBytes(secret));
         string signature = Hex(hmac.ComputeHash(Encoding.UTF8.GetBytes(signed)));
 
-        var request = new HttpRequestMessage(HttpMethod.Post, service + path);
-        request.Content = new ByteArrayContent(body);
-        request.Content.Headers.Add("Content-Type", "application/json");
-        request.Headers.Add("Authorization", "Bearer " + key);
-        request.Headers.Add("X-Service-Timestamp", timestamp);
-        request.Headers.Add("X-Service-Nonce", nonce);
-        request.Headers.Add("X-Service-Signature", signature);
         // Follow no redirect: it would carry the API key to another address.
         var client = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false });
         client.Timeout = TimeSpan.FromSeconds(10);
         HttpResponseMessage answer = null;
         try
         {
+            var request = new HttpRequestMessage(HttpMethod.Post, service + path);
+            request.Content = new ByteArrayContent(body);
+            request.Content.Headers.Add("Content-Type", "application/json");
+            request.Headers.Add("Authorization", "Bearer " + key);
+            request.Headers.Add("X-Service-Timestamp", timestamp);
+            request.Headers.Add("X-Service-Nonce", nonce);
+            request.Headers.Add("X-Service-Signature", signature);
             answer = client.SendAsync(request).Result;
         }
-        catch (AggregateException problem)
+        catch (Exception problem)
         {
+            // Uncaught, it would end the program with 1, as a refusal does.
             string why = problem.GetBaseException().Message;
             Console.Error.WriteLine($"No answer from {service}: {why}");
             Environment.Exit(75);
         }
         int status = (int)answer.StatusCode;
         Console.WriteLine(status + " " + answer.Content.ReadAsStringAsync().Result);
-        bool isJson = answer.Content.Headers.ContentType?.MediaType == "application/json";
+        string kind = answer.Content.Headers.ContentType?.MediaType;
         // Exit explicitly: on Mono a thread of the client sometimes keeps the program running.
-        Environment.Exit(ExitCode(status, isJson));
+        Environment.Exit(ExitCode(status, kind));
     }
 
-    static int ExitCode(int status, bool isJson)
+    static int ExitCode(int status, string kind)
     {
-        if (isJson && (status == 200 || status == 201)) return 0;
+        if (kind == "application/json" && (status == 200 || status == 201)) return 0;
         if (status == 401 || status >= 300 && status < 400) return 78;
+        if (kind != "application/problem+json") return 75; // a proxy's page
         bool isRefused = status >= 400 && status < 500 && status != 408 && status != 429;
-        return isRefused ? 1 : 75; // 75 also for a proxy's page
+        return isRefused ? 1 : 75;
     }
 
     static string Setting(string name) => Environment.GetEnvironmentVariable(name);

@@ -1,11 +1,10 @@
 // Reports a sale (17 or later, in a UTF-8 locale):
 // java Sender.java ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
-// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
-// an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
-// secret, clock, brand, address): correct it and run it again.
+// Ends with 0: on record. 1: refused, correct the sale. 2: a setting or an argument is missing.
+// 75: keep the sale and run it again later; an order is never recorded twice, the answer is then
+// DUPLICATE. 78: a setting is wrong (key, secret, clock, brand, address): correct it, run it again.
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.IOException;
 import java.net.URI;
 import java.net.http.*;
 import java.security.*;
@@ -27,8 +26,9 @@ public class Sender {
             System.exit(2);
         }
 
-        if (secret.chars().anyMatch(Character::isWhitespace)) {
-            System.err.println("RINGBACK_SIGNING_SECRET has a line break or white space in it.");
+        if ((key + secret).chars().anyMatch(Character::isWhitespace)) {
+            String what = "RINGBACK_API_KEY or RINGBACK_SIGNING_SECRET";
+            System.err.println(what + " has a line break or white space in it.");
             System.exit(2);
         }
 
@@ -48,32 +48,35 @@ public class Sender {
         mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
         String signed = String.join("\n", "POST", path, timestamp, nonce, digest);
 
-        var request = HttpRequest.newBuilder(URI.create(service + path))
-            .timeout(Duration.ofSeconds(10))
-            .header("Authorization", "Bearer " + key)
-            .header("Content-Type", "application/json")
-            .header("X-Service-Timestamp", timestamp)
-            .header("X-Service-Nonce", nonce)
-            .header("X-Service-Signature", hex.formatHex(mac.doFinal(signed.getBytes(UTF_8))))
-            .POST(HttpRequest.BodyPublishers.ofByteArray(body)).build();
+        String signature = hex.formatHex(mac.doFinal(signed.getBytes(UTF_8)));
         HttpResponse<String> answer = null;
         try {
+            var request = HttpRequest.newBuilder(URI.create(service + path))
+                .timeout(Duration.ofSeconds(10))
+                .header("Authorization", "Bearer " + key)
+                .header("Content-Type", "application/json")
+                .header("X-Service-Timestamp", timestamp)
+                .header("X-Service-Nonce", nonce)
+                .header("X-Service-Signature", signature)
+                .POST(HttpRequest.BodyPublishers.ofByteArray(body)).build();
             answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
-        } catch (IOException problem) {
+        } catch (Exception problem) {
+            // Uncaught, it would end the program with 1, as a refusal does.
             System.err.println("No answer from " + service + ": " + problem);
             System.exit(75);
         }
         int status = answer.statusCode();
         System.out.println(status + " " + answer.body());
         String type = answer.headers().firstValue("Content-Type").orElse("");
-        System.exit(exitCode(status, type.startsWith("application/json")));
+        System.exit(exitCode(status, type.split(";")[0]));
     }
 
-    static int exitCode(int status, boolean isJson) {
-        if (isJson && (status == 200 || status == 201)) return 0;
+    static int exitCode(int status, String type) {
+        if (type.equals("application/json") && (status == 200 || status == 201)) return 0;
         if (status == 401 || status >= 300 && status < 400) return 78;
+        if (!type.equals("application/problem+json")) return 75; // a proxy's page
         boolean isRefused = status >= 400 && status < 500 && status != 408 && status != 429;
-        return isRefused ? 1 : 75; // 75 also for a proxy's page
+        return isRefused ? 1 : 75;
     }
 
     /** As JSON; with control characters the service takes no order. */

@@ -1,8 +1,8 @@
 <?php
 // Reports a sale: php sender.php ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]] (php-curl).
-// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
-// an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
-// secret, clock, brand, address): correct it and run it again.
+// Ends with 0: on record. 1: refused, correct the sale. 2: a setting or an argument is missing.
+// 75: keep the sale and run it again later; an order is never recorded twice, the answer is then
+// DUPLICATE. 78: a setting is wrong (key, secret, clock, brand, address): correct it, run it again.
 declare(strict_types=1);
 
 $service = getenv('RINGBACK_URL') ?: 'https://ringback.example';
@@ -13,8 +13,9 @@ if (!$apiKey || !$secret || $argc < 3 || $argc > 5) {
     fwrite(STDERR, "Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.\n");
     exit(2);
 }
-if (preg_match('/\s/', $secret)) {
-    fwrite(STDERR, "RINGBACK_SIGNING_SECRET has a line break or white space in it.\n");
+if (preg_match('/\s/', $apiKey . $secret)) {
+    $names = 'RINGBACK_API_KEY or RINGBACK_SIGNING_SECRET';
+    fwrite(STDERR, "$names has a line break or white space in it.\n");
     exit(2);
 }
 $names = ['orderId', 'basketValue', 'clickId', 'couponCode'];
@@ -43,12 +44,12 @@ curl_setopt_array($curl, [
 $answer = curl_exec($curl);
 $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
 echo $status, ' ', $answer === false ? curl_error($curl) : $answer, "\n";
-$isJson = str_starts_with((string) curl_getinfo($curl, CURLINFO_CONTENT_TYPE), 'application/json');
-if ($isJson && ($status === 200 || $status === 201)) {
+$kind = explode(';', (string) curl_getinfo($curl, CURLINFO_CONTENT_TYPE))[0];
+if ($kind === 'application/json' && ($status === 200 || $status === 201)) {
     exit(0);
 }
 if ($status === 401 || ($status >= 300 && $status < 400)) {
     exit(78);
 }
 $isRefused = $status >= 400 && $status < 500 && !in_array($status, [408, 429], true);
-exit($isRefused ? 1 : 75); // 75 also for a proxy's page
+exit($isRefused && $kind === 'application/problem+json' ? 1 : 75); // 75 also for a proxy's page

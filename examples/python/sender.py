@@ -1,21 +1,27 @@
 """Reports a sale: python3 sender.py ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 
-Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
-an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
-secret, clock, brand, address): correct it and run it again.
+Ends with 0: on record. 1: refused, correct the sale. 2: a setting or an argument is missing.
+75: keep the sale and run it again later; an order is never recorded twice, the answer is then
+DUPLICATE. 78: a setting is wrong (key, secret, clock, brand, address): correct it and run it again.
 """
 import hashlib, hmac, json, os, secrets, sys, time
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+
+def stop(code, reason):
+    print(reason, file=sys.stderr)
+    sys.exit(code)
+
 
 service = os.environ.get("RINGBACK_URL", "https://ringback.example")
 api_key = os.environ.get("RINGBACK_API_KEY")
 # NEW,OLD while the secret is being replaced: the first one signs.
 secret = os.environ.get("RINGBACK_SIGNING_SECRET", "").split(",")[0]
 if not api_key or not secret or len(sys.argv) not in (3, 4, 5):
-    sys.exit("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
-if secret.split() != [secret]:
-    sys.exit("RINGBACK_SIGNING_SECRET has a line break or white space in it.")
+    stop(2, "Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
+if any(letter.isspace() for letter in api_key + secret):
+    stop(2, "RINGBACK_API_KEY or RINGBACK_SIGNING_SECRET has a line break or white space in it.")
 sale = dict(zip(["orderId", "basketValue", "clickId", "couponCode"], sys.argv[1:]))
 
 path = "/v1/conversions"
@@ -38,18 +44,24 @@ class NoRedirects(HTTPRedirectHandler):
         return None  # followed, it would carry the API key to another address
 
 
-try:
+def send():
     request = Request(service + path, data=body, headers=headers)
-    response = build_opener(NoRedirects).open(request, timeout=10)
-except HTTPError as refusal:
-    response = refusal
-except OSError as problem:
-    print(f"No answer from {service}: {problem}", file=sys.stderr)
-    sys.exit(75)
-print(response.code, response.read().decode(errors="replace"))
-is_json = response.headers.get_content_type() == "application/json"  # and no page of a proxy
-if response.code in (200, 201) and is_json:
+    try:
+        return build_opener(NoRedirects).open(request, timeout=10)
+    except HTTPError as refusal:
+        return refusal
+
+
+try:
+    response = send()
+    answer = response.read().decode(errors="replace")
+except Exception as problem:  # uncaught, it would end the program with 1, as a refusal does
+    stop(75, f"No answer from {service}: {problem}")
+print(response.code, answer)
+status, kind = response.code, response.headers.get_content_type()
+if status in (200, 201) and kind == "application/json":
     sys.exit(0)
-if response.code == 401 or 300 <= response.code < 400:
+if status == 401 or 300 <= status < 400:
     sys.exit(78)
-sys.exit(1 if 400 <= response.code < 500 and response.code not in (408, 429) else 75)
+is_refused = 400 <= status < 500 and status not in (408, 429) and kind == "application/problem+json"
+sys.exit(1 if is_refused else 75)  # 75 also for a proxy's page

@@ -1,9 +1,10 @@
 // Tests answers that a sender must not take for a recorded sale, because they do not come from the service.
 // The sender must not follow a redirect either, because it would send the API key to another server.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { startHttpServer } from "../support/http-server.ts";
+import { isLong } from "../support/proof.ts";
 import { sha256, sign } from "./callback.ts";
 import type { ExampleFolder } from "./example-folder.ts";
 
@@ -33,11 +34,18 @@ const FALSE_ANSWERS: readonly FalseAnswer[] = [
 	{ title: "a 202, which the service never gives", status: 202, ...RECORD, isRedirect: false },
 ];
 
+const PROBLEM_TYPE = "application/problem+json";
 /** Answers, and the exit code that says what to do with the sale. */
 const EXIT_CODES = [
-	{ title: "a 401 means a wrong setting, and the sale is kept", status: 401, code: 78 },
-	{ title: "a 422 refuses the sale", status: 422, code: 1 },
-	{ title: "a 503 asks to run the sender again", status: 503, code: 75 },
+	{ title: "a 401 means a wrong setting, and the sale is kept", status: 401, type: PROBLEM_TYPE, code: 78 },
+	{ title: "a 422 refuses the sale", status: 422, type: PROBLEM_TYPE, code: 1 },
+	{ title: "a 503 asks to run the sender again", status: 503, type: PROBLEM_TYPE, code: 75 },
+	{
+		title: "a 403 that is not of the API, such as a page of a proxy, says nothing about the sale",
+		status: 403,
+		type: PAGE.type,
+		code: 75,
+	},
 ] as const;
 
 const ARGS = ["ORDER-1001", "49.90"];
@@ -57,7 +65,8 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			});
 			const ended = await examples.runSender(args, { ...settings, RINGBACK_URL: url });
 			deepEqual(asked, []);
-			ok(ended.code === 1 || ended.code === 2, `ended with ${ended.code}`);
+			// A queue drops a sale after the exit code 1, which says that the service has refused it.
+			equal(ended.code, 2);
 			equal(ended.stdout, "");
 			match(ended.stderr, /^[^\n]*Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; [^\n]+\n$/);
 		});
@@ -87,14 +96,32 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			);
 		},
 	);
-	for (const { title, status, code } of EXIT_CODES) {
+	await t.test(
+		"the sender keeps the sale if the key or the address is malformed, or if the answer is not HTTP",
+		async (t) => {
+			const url = await startHttpServer(t, ({ socket }) => socket.end("220 mail.shop.example ESMTP\r\n"));
+			for (const wrong of [
+				{ RINGBACK_API_KEY: "a-key\n" },
+				{ RINGBACK_URL: "ringback.example" },
+				{ RINGBACK_URL: "http://not an address" },
+				// The Node client tries again for some seconds, which a short run does not wait for.
+				...(isLong ? [{ RINGBACK_URL: url }] : []),
+			]) {
+				const ended = await examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url, ...wrong });
+				const said = `${JSON.stringify(wrong)}: ${ended.code}, ${ended.stdout}${ended.stderr}`;
+				ok([2, 75, 78].includes(ended.code ?? -1), said);
+				doesNotMatch(ended.stderr, /^\s+at |Traceback|Exception in thread|Unhandled Exception/m, said);
+			}
+		},
+	);
+	for (const { title, status, type, code } of EXIT_CODES) {
 		await t.test(`the sender's exit code is ${code}: ${title}`, async (t) => {
 			const url = await startHttpServer(t, (request, response) => {
 				request.resume().on("end", () => {
 					const problem = { code: status === 401 ? "bad_signature" : "made_up", status, detail: "Made up." };
 					// The Node client would otherwise try again for some seconds.
-					const headers = { "Content-Type": "application/problem+json", "Retry-After": "60" };
-					response.writeHead(status, headers).end(JSON.stringify(problem));
+					const headers = { "Content-Type": type, "Retry-After": "60" };
+					response.writeHead(status, headers).end(type === PAGE.type ? PAGE.body : JSON.stringify(problem));
 				});
 			});
 			const ended = await examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url });
@@ -127,7 +154,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 				examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url, RINGBACK_SIGNING_SECRET });
 			const refused = await withSecret("new-secret\n,old-secret");
 			deepEqual(signatures, []);
-			ok(refused.code === 1 || refused.code === 2, `ended with ${refused.code}`);
+			equal(refused.code, 2);
 			match(refused.stderr, /line break|white space/);
 			await withSecret("new-secret,old-secret");
 			deepEqual(
