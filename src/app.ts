@@ -63,7 +63,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 	};
 }
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission" | "networkTallies">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission" | "networkTallies" | "subTotals">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtOnce"> {
 	const refusals = createRefusalLog(deps);
@@ -107,8 +107,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	});
 	const rest = createBareApp(deps, signedCalls);
 	// Pages and the API show the same totals, so they are counted once.
-	const networkTallies = createNetworkTallies(deps);
-	mountTokenCalls(rest, { ...deps, networkTallies }, signedCalls, admission);
+	const counts = { networkTallies: createNetworkTallies(deps), subTotals: createSubTotals(deps) };
+	mountTokenCalls(rest, { ...deps, ...counts }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
 	const apiDocument = createApiDocument(deps);
@@ -120,7 +120,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, networkTallies }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }));
 	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
@@ -129,12 +129,11 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 /** Adds the calls of the network's and the partners' APIs, which are rare in comparison with those of shops. */
 function mountTokenCalls(
 	app: Hono<AppEnv>,
-	deps: Omit<TokenApiDeps, "subTotals">,
+	deps: TokenApiDeps,
 	signedCalls: SignedCalls,
 	admission: Admission,
 ): void {
-	const tokenDeps = { ...deps, subTotals: createSubTotals(deps) };
-	const tokenCalls = createTokenCalls(tokenDeps, { admission, refuse: signedCalls.refuse });
+	const tokenCalls = createTokenCalls(deps, { admission, refuse: signedCalls.refuse });
 	for (const [path, routes] of Map.groupBy(TOKEN_ROUTES, honoPath)) {
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);

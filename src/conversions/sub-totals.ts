@@ -13,6 +13,9 @@ import { type CachedCounts, type CountDeps, cacheCounts } from "./tally.ts";
 export const SUB_TOTAL_KEYS = ["day", "sub1", "sub2", "sub3"] as const;
 export type SubTotalKey = (typeof SUB_TOTAL_KEYS)[number];
 
+/** Longest period of totals, in days. */
+export const MAX_SUB_TOTAL_DAYS = 92;
+
 export interface SubTotalSpan {
 	partnershipIds: readonly number[];
 	/** Time of the sale, from `fromMs` inclusive to `beforeMs` exclusive. */

@@ -132,6 +132,12 @@ export function shareOf(amount: string, rate: string): string {
 	return formatMinor((scaled + RATE_UNITS_PER_WHOLE / 2n) / RATE_UNITS_PER_WHOLE, digits);
 }
 
+/** Returns `amount ÷ count`, rounded half up to the amount's digits. The amount must not be negative. */
+export function divideAmount(amount: string, count: number): string {
+	const divisor = BigInt(count);
+	return formatMinor((2n * minorUnits(amount) + divisor) / (2n * divisor), decimalCount(amount));
+}
+
 /** Returns the sum of two amounts of one currency. Both must be in canonical form, and may be negative. */
 export function addAmounts(one: string, other: string): string {
 	return formatMinor(minorUnits(one) + minorUnits(other), decimalCount(one));

@@ -73,7 +73,7 @@ export type Area =
 	| "docs";
 
 /** Areas whose pages load the chart library. The others do not load its 50 KB. */
-const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"];
+const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals", "earnings"];
 /**
  * Areas that only staff can open. Warnings about the installation appear there and not on the pages of a
  * programme.

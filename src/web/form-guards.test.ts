@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createClock, settle } from "../../test/support/clock.ts";
 import { PATIENCE_MS } from "../../test/support/patience.ts";
 import { createAdmission } from "../concurrency/admission.ts";
+import { createSubTotals } from "../conversions/sub-totals.ts";
 import { createNetworkTallies } from "../conversions/tally.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import { createAuth } from "../people/auth.ts";
@@ -160,6 +161,7 @@ test("pages are served while forms wait for name servers that do not answer", {
 		...site.deps,
 		auth: createAuth(site.deps),
 		networkTallies: createNetworkTallies(site.deps),
+		subTotals: createSubTotals(site.deps),
 		transport: {
 			lookUp: (host) => {
 				hosts.push(host);

@@ -5,6 +5,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
 import type { Admission } from "../concurrency/admission.ts";
+import type { CachedSubTotals } from "../conversions/sub-totals.ts";
 import type { EarnedTallies, NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Fault, Result } from "../domain/fault.ts";
@@ -74,6 +75,8 @@ export interface WebDeps extends AccountsDeps {
 	admission: Admission;
 	/** Sums of all programmes' conversions, counted in the background. The network's API shows them too. */
 	networkTallies: NetworkTallies;
+	/** Sums of a partner's sales by day and sub ID, counted in the background. The partners' API shows them too. */
+	subTotals: CachedSubTotals;
 	/** Stores uploaded files until they are read. */
 	temporaryFiles: TemporaryFiles;
 	/** Background task for jobs. `wake` is called when a job is waiting. */

@@ -18,6 +18,7 @@ import { meaningOf } from "../../src/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { createAdmission } from "../../src/concurrency/admission.ts";
+import { createSubTotals } from "../../src/conversions/sub-totals.ts";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import { createAuth } from "../../src/people/auth.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
@@ -105,6 +106,7 @@ test("the document describes exactly the routes that are not pages, with exactly
 		auth: createAuth(shop.deps),
 		admission: createAdmission(shop.deps),
 		networkTallies: createNetworkTallies(shop.deps),
+		subTotals: createSubTotals(shop.deps),
 	});
 	const pages = new Set(site.routes.map(({ path }) => path));
 	/** Routes that are not part of the API: the document itself, the partners' links and unknown paths. */

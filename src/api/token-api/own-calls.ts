@@ -2,7 +2,12 @@
 // can be asked for.
 
 import * as z from "zod";
-import { SUB_TOTAL_KEYS, type SubTotalKey, type SubTotals } from "../../conversions/sub-totals.ts";
+import {
+	MAX_SUB_TOTAL_DAYS,
+	SUB_TOTAL_KEYS,
+	type SubTotalKey,
+	type SubTotals,
+} from "../../conversions/sub-totals.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { CREDIT_WORDS } from "../../domain/credit.ts";
 import { type Result, refuse, succeed } from "../../domain/fault.ts";
@@ -118,8 +123,6 @@ const CONVERSIONS_QUERY = z.strictObject({
 
 const MOMENTS = ["occurredFrom", "occurredBefore", "decidedFrom", "decidedBefore"] as const;
 
-/** Longest period of totals, in days. */
-const MAX_TOTAL_DAYS = 92;
 const DEFAULT_DAYS = 30;
 
 const TOTALS_QUERY = z.strictObject({
@@ -175,8 +178,8 @@ function readTotals(
 	const from = query.from ?? dayIn(dayStartMs(to, zone) - (DEFAULT_DAYS - 1) * DAY_MS, zone);
 	const span = { fromMs: dayStartMs(from, zone), beforeMs: dayEndMs(to, zone) };
 	const days = Math.round((span.beforeMs - span.fromMs) / DAY_MS);
-	if (days < 1 || days > MAX_TOTAL_DAYS) {
-		const text = `A period has 1 to ${MAX_TOTAL_DAYS} days, and this one has ${days}. Ask for one period after the other.`;
+	if (days < 1 || days > MAX_SUB_TOTAL_DAYS) {
+		const text = `A period has 1 to ${MAX_SUB_TOTAL_DAYS} days, and this one has ${days}. Ask for one period after the other.`;
 		return refuse("invalid_field", text, "from");
 	}
 	const words = (query.by ?? "day").split(",");
@@ -284,7 +287,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		right: "partner",
 		operationId: "showOwnTotals",
 		summary: "Show your totals by day and sub ID",
-		description: `Adds up the sales of at most ${MAX_TOTAL_DAYS} days, by status and currency. Totals are counted in the background. While the first count runs, the answer is 503 with \`Retry-After\`.`,
+		description: `Adds up the sales of at most ${MAX_SUB_TOTAL_DAYS} days, by status and currency. Totals are counted in the background. While the first count runs, the answer is 503 with \`Retry-After\`.`,
 		query: TOTALS_QUERY,
 		answers: {
 			description: "The totals.",

@@ -106,8 +106,8 @@ export function countedPart<Count extends { countedAtMs: number }>(
 	{ count, isCounting }: CountLook<Count>,
 	/** Renders the count. `counted` is a sentence that says when the count was made. */
 	show: (count: Count, counted: Html) => Content,
-	/** True if the caller already renders a section around this part. */
-	isInside = false,
+	/** `isInside` is true if the caller already renders a section around this part. `id` is unique on the page. */
+	{ id = "totals", isInside = false }: { id?: string; isInside?: boolean } = {},
 ): Html {
 	const waiting = ui.emptyState({
 		title: "Being counted",
@@ -121,21 +121,21 @@ export function countedPart<Count extends { countedAtMs: number }>(
 				? waiting
 				: ui.section({ id: "conversions", title: "Conversions", body: waiting })
 			: show(count, html`Counted ${ui.timeTag(count.countedAtMs)}${newer}.`);
-	const again = isCounting ? ui.refreshed("totals", href, 1) : {};
-	return html`<div${ui.attrs({ id: "totals", class: isInside ? null : "stack", ...again })}>${body}</div>`;
+	const again = isCounting ? ui.refreshed(id, href, 1) : {};
+	return html`<div${ui.attrs({ id, class: isInside ? null : "stack", ...again })}>${body}</div>`;
 }
 
-/**
- * Statuses in the chart, with their colours. Expired conversions were never confirmed, so only the table
- * shows them.
- */
-const SERIES: readonly (readonly [Status, ChartSeries["colour"]])[] = [
-	["APPROVED", "good"],
-	["RECORDED", "info"],
-	["REVERSED", "warn"],
-	["REJECTED", "bad"],
-	["PARKED", "plain"],
-];
+/** Colours of the statuses in charts. */
+export const STATUS_COLOURS = {
+	APPROVED: "good",
+	RECORDED: "info",
+	REVERSED: "warn",
+	REJECTED: "bad",
+	PARKED: "plain",
+} as const satisfies Partial<Record<Status, ChartSeries["colour"]>>;
+
+/** Statuses in the chart. Expired conversions were never confirmed, so only the table shows them. */
+const CHART_STATUSES = ["APPROVED", "RECORDED", "REVERSED", "REJECTED", "PARKED"] as const;
 
 /** The present time, and the zone that decides which day it is. */
 interface Today {
@@ -150,9 +150,9 @@ export function statusChart(counts: DayCounts, dayCount: number, today: Today): 
 		title: `Conversions per day, last ${dayCount} days (${today.zone})`,
 		empty: html`<p class="soft">No conversion has come in during the last ${dayCount} days.</p>`,
 		days: days.map(dayOf),
-		series: SERIES.map(([status, colour]) => ({
+		series: CHART_STATUSES.map((status) => ({
 			label: STATUS_WORDS[status],
-			colour,
+			colour: STATUS_COLOURS[status],
 			values: days.map((day) => counts.get(day)?.get(status) ?? 0),
 		})),
 	});

@@ -2,9 +2,10 @@
 // partner in all its programmes, or for all partners of one programme.
 
 import * as z from "zod";
+import { SUB_TOTAL_KEYS, type SubTotalKey } from "../../conversions/sub-totals.ts";
 import type { Earned } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
-import { formatMinor } from "../../domain/money.ts";
+import { divideAmount, formatMinor } from "../../domain/money.ts";
 import { sayMonth } from "../../domain/statement.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { monthDays } from "../../domain/zone-day.ts";
@@ -27,6 +28,10 @@ import { programmePartnerPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
+/** Values by which a partner's own page groups its sales. */
+export const GROUPINGS = SUB_TOTAL_KEYS;
+export type Grouping = SubTotalKey;
+
 const FILTERS = declareFilters({
 	search: {
 		schema: z.string().trim().max(MAX_SEARCH_LENGTH, { error: "Enter a shorter part of the name." }),
@@ -36,13 +41,15 @@ const FILTERS = declareFilters({
 	to: day("Sold until"),
 	/** Cursor of the list, which says where the previous page ended. */
 	before: UNSEEN,
+	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it. */
+	by: { schema: z.enum(GROUPINGS), field: () => null },
 });
 
 /** Reads the period from the address. Its days are those of the network's time zone. */
 export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const read = FILTERS.read(new URL(c.req.url).search);
 	const zone = c.get("network").timeZone;
-	const { search, before, from, to } = read.query;
+	const { search, before, by, from, to } = read.query;
 	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
 	const isTurned = from !== undefined && to !== undefined && to < from;
 	const problems = isTurned ? { ...read.problems, to: "The last day is before the first." } : read.problems;
@@ -50,7 +57,7 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	return {
 		isUnderstood: Object.keys(problems).length === 0,
 		filters: { ...read, problems, typed: { ...days, ...read.typed } as Record<string, string> },
-		query: { search, ...days, before },
+		query: { search, ...days, before, by },
 		span: { fromMs, beforeMs },
 		zone,
 	};
@@ -123,16 +130,17 @@ export async function earnedPart(
 ): Promise<Content> {
 	const look = await earnedTallies.look({ ...span, partnershipIds });
 	const note = (counted: Html) => ui.padded(html`<p class="small soft">${counted}</p>`);
-	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], true);
+	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], { isInside: true });
 }
 
 /** Statuses that can have a commission. Approved comes first, because that commission is owed. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
+/** The number of sales of one status and currency, and their commission. */
+type MoneyTotal = Pick<PartnershipTotal, "status" | "currency" | "count" | "commissionMinor">;
+
 /** Returns one column of sums for each status. */
-export function moneyColumns<Row>(
-	totalsOf: (row: Row) => readonly PartnershipTotal[],
-): readonly ui.Column<Row>[] {
+export function moneyColumns<Row>(totalsOf: (row: Row) => readonly MoneyTotal[]): readonly ui.Column<Row>[] {
 	return EARNED_STATUSES.map((status) => ({
 		title: STATUS_WORDS[status],
 		isNumber: true,
@@ -141,13 +149,26 @@ export function moneyColumns<Row>(
 }
 
 /** Shows the commission of one status in each currency, with the number of sales. */
-function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
+function sumOf(totals: readonly MoneyTotal[], status: Status): Content {
 	const ofStatus = totals.filter((total) => total.status === status);
 	if (ofStatus.length === 0) return html`<span class="faint">—</span>`;
 	return [...Map.groupBy(ofStatus, ({ currency }) => currency)].map(([currency, parts]) => {
 		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
 		const count = parts.reduce((sum, part) => sum + part.count, 0);
 		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<small class="secondary">${ui.countOf(count, "sale")}</small></div>`;
+	});
+}
+
+/** Statuses whose commission counts as the earnings of a click. Rejected and reversed sales earn nothing. */
+const EARNING_STATUSES: ReadonlySet<Status> = new Set(["APPROVED", "RECORDED"]);
+
+/** Shows the approved and recorded commission of a hundred clicks on average, in each currency. */
+function perHundredClicks(totals: readonly MoneyTotal[], clicks: number): Content {
+	const earning = totals.filter(({ status }) => EARNING_STATUSES.has(status));
+	if (clicks === 0 || earning.length === 0) return html`<span class="faint">—</span>`;
+	return [...Map.groupBy(earning, ({ currency }) => currency)].map(([currency, parts]) => {
+		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
+		return html`<div>${ui.amount(divideAmount(formatMinor(100n * minor, digitsOf(currency)), clicks), currency)}</div>`;
 	});
 }
 
@@ -178,6 +199,7 @@ export async function partnershipTable(
 		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs)} are no longer on record.</p>`,
 	);
 	return earnedPart(deps, ids, asked, ({ totals, clicks }) => {
+		const totalsOf = ({ id }: NamedPartnership) => totals.filter((total) => total.partnershipId === id);
 		const table = ui.dataTable<NamedPartnership>({
 			caption: `${title}s, one per row`,
 			rows,
@@ -191,7 +213,12 @@ export async function partnershipTable(
 						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership)}<div class="secondary">${rateOf(partnership)}</div>`,
 				},
 				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
-				...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
+				...moneyColumns<NamedPartnership>(totalsOf),
+				{
+					title: "Per 100 clicks",
+					isNumber: true,
+					cell: (partnership) => perHundredClicks(totalsOf(partnership), clicks.get(partnership.id) ?? 0),
+				},
 				{
 					title: "Coupon codes",
 					cell: ({ id }) => html`<span class="break">${codesOf(id)}</span>`,

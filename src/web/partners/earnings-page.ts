@@ -29,6 +29,7 @@ import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { archiveSection } from "./archive-page.ts";
+import { breakdownPart } from "./breakdown-section.ts";
 import { earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
 import { endSection } from "./end-section.ts";
 
@@ -72,8 +73,8 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 				title: "Programmes",
 				path,
 				owedTo: isStaff ? "the partner" : "you",
-				show: (asked) =>
-					partnershipTable(deps, rows, asked, {
+				show: async (asked) => [
+					await partnershipTable(deps, rows, asked, {
 						title: "Programme",
 						empty: isStaff
 							? "Add the first programme below. Then the partner can make links to its shop."
@@ -85,6 +86,8 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 							return withQuery(partnerConversionsPath(id), query);
 						},
 					}),
+					rows.length === 0 ? null : await breakdownPart(deps, ids, asked, path),
+				],
 			}),
 			// An archived partner gets no partnership until staff resume it below.
 			isStaff && partner.archived_at_ms === null

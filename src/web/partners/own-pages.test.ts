@@ -111,6 +111,55 @@ test("earnings are summed by programme, status and currency for the chosen month
 	);
 });
 
+test("earnings show sales by day or by sub ID, and the commission of a hundred clicks", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, partnership, base, browser } = shop;
+	await makeLink(shop);
+	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
+	const quarter = Math.floor(START_MS / QUARTER_MS);
+	await addClicks(site.store.db, [{ linkId: link.id, quarter, kind: "click", clicks: 300 }]);
+	const [march, february] = [START_MS, START_MS - 20 * DAY_MS].map((occurred_at_ms) => ({ occurred_at_ms }));
+	await addCredited(shop, partnership, { ...march, commission: "7.50" }, { sub_1: "top<b>" });
+	await addCredited(shop, partnership, { ...march, commission: "2.55" }, { sub_1: "top<b>", sub_2: "x" });
+	await addCredited(shop, partnership, { ...march, commission: "9.00", status: "REJECTED" });
+	await addCredited(shop, partnership, { ...february, commission: "3.00", status: "APPROVED" });
+	await addCredited(shop, partnership, { ...march, commission: "55.55", test: 1 });
+	const read = async (query: string) => {
+		const { text, status } = await browser.open(`${base}/earnings${query}`);
+		return { text, status, words: text.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ") };
+	};
+	const chartOf = (text: string) =>
+		JSON.parse((/data-chart="([^"]+)"/.exec(text)?.[1] ?? "null").replaceAll("&quot;", '"'));
+	const month = await read("");
+	// 10.05 EUR for 300 clicks. The rejected sale does not count.
+	match(month.text, /data-label="Per 100 clicks">[^/]*3\.35/);
+	match(month.text, /<script src="[^"]*uplot[^"]*" defer>/);
+	deepEqual(chartOf(month.text).days, ["2026-03-01"], "the days after today are left out");
+	const sales = await read("?from=2026-02-01&to=2026-03-31");
+	const { days, series } = chartOf(sales.text);
+	deepEqual([days[0], days.at(-1), days.length], ["2026-02-01", "2026-03-01", 29]);
+	const sums = series.map(({ label, values }: { label: string; values: number[] }) => [
+		label,
+		values[days.indexOf("2026-02-09")],
+		values.at(-1),
+	]);
+	deepEqual(sums, [
+		["Approved", 1, 0],
+		["Recorded", 0, 2],
+		["Rejected", 0, 1],
+		["Reversed", 0, 0],
+	]);
+	const bySub = await read("?by=sub1");
+	match(bySub.words, /top&lt;b&gt; 2 — 10\.05 EUR 2 sales — — none 1 — — 9\.00 EUR 1 sale —/);
+	match(bySub.text, /aria-current="true">By sub ID s1</);
+	match(bySub.text, /href="[^"]*by=sub2[^"]*#breakdown"/);
+	match((await read("?by=sub2")).words, /none 2 .* x 1 — 2\.55 EUR 1 sale/);
+	const long = await read("?from=2025-01-01");
+	match(long.words, /Choose at most 92 days to see sales by day or sub ID/);
+	doesNotMatch((await read("?from=2026-04-01")).text, /id="breakdown"/, "the days are all in the future");
+	equal((await read("?by=order")).status, 422);
+});
+
 test("a link is made for an active partnership, shown with sub IDs, and listed with its clicks and other visits", async (t) => {
 	const shop = await openPartnerShop(t, { change: { clickUrl: "https://go.example" } });
 	const { site, browser, base, partnership } = shop;
