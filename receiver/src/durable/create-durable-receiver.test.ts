@@ -260,5 +260,18 @@ test("only an event of a higher rank replaces what the shop has", () => {
 	const newer = statuses.map((status) => statuses.filter((stored) => outranks(status, stored)).join(" "));
 	deepEqual(newer, ["", "RECORDED", "RECORDED APPROVED", "RECORDED APPROVED"]);
 	deepEqual([outranks("RECORDED", null), outranks("RECORDED", undefined)], [true, true]);
-	deepEqual([outranks("LATER", "APPROVED"), outranks("LATER", "LATER")], [true, false]);
+	deepEqual([outranks("RECORDED", "PARKED"), outranks("RECORDED", "EXPIRED")], [true, true]);
+});
+
+test("an unknown status replaces any status but a final one, and is not replaced by RECORDED or by itself", () => {
+	const stored = ["PARKED", "RECORDED", "APPROVED", "REJECTED", "REVERSED", "LATER"];
+	deepEqual(
+		stored.filter((status) => outranks("LATER", status)),
+		["PARKED", "RECORDED", "APPROVED"],
+	);
+	const arriving = ["RECORDED", "APPROVED", "REJECTED", "REVERSED", "EVEN_LATER"];
+	deepEqual(
+		arriving.filter((status) => outranks(status, "LATER")),
+		["APPROVED", "REJECTED", "REVERSED", "EVEN_LATER"],
+	);
 });
