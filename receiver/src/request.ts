@@ -1,6 +1,7 @@
 // Reads the caller's input into plain values once, so that no other code has to check types.
 
 import { type PostbackHeaders, readHeader } from "./headers.ts";
+import { isDate } from "./is-date.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
@@ -81,11 +82,10 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs, nonces };
 }
 
-// With an invalid clock every request is refused as stale, because a comparison with NaN is always false. A
-// Date is recognized by its name, because it may come from the globals of a test runner.
+// With an invalid clock every request is refused as stale, because a comparison with NaN is always false.
 function readClock(now: Date | number): number {
 	if (typeof now === "number") return now;
-	return Object.prototype.toString.call(now) === "[object Date]" ? now.getTime() : Number.NaN;
+	return isDate(now) ? now.getTime() : Number.NaN;
 }
 
 // The bytes are copied, so that the verified bytes are also the parsed ones, even if the caller changes its

@@ -408,6 +408,30 @@ for (const [what, change, code, field] of neverSent) {
 	});
 }
 
+test("the times of a query may be Dates, and a value that is not valid is refused before anything is sent", async (t) => {
+	const page = { status: 200, body: { conversions: [], nextCursor: null } };
+	const service = await startFailingService(t, page);
+	const client = clientOf(service);
+	const time = new Date(Date.UTC(2026, 2, 1, 13));
+	assert.ok((await client.conversions({ changedFrom: time, recordedBefore: "2026-03-02" })).ok);
+	const [request] = service.requests;
+	assert.equal(
+		request?.path,
+		"/v1/conversions?changedFrom=2026-03-01T13%3A00%3A00.000Z&recordedBefore=2026-03-02",
+	);
+	const asked: (query: object) => ReturnType<Client["conversions"]> = client.conversions;
+	for (const [query, detail] of [
+		[{ changedFrom: new Date(Number.NaN) }, /^changedFrom must be a valid Date, or a string such as "2026-/],
+		[{ recordedFrom: { year: 2026 } }, /^recordedFrom must be a valid Date, or a string/],
+		[{ status: ["RECORDED"] }, /^status must be a string or a number\./],
+	] as const) {
+		const result = await asked(query);
+		assert.equal(!result.ok && result.kind === "refused" && result.code, "invalid_field");
+		assert.match(result.ok ? "" : result.detail, detail);
+	}
+	assert.equal(service.requests.length, 1);
+});
+
 for (const id of ["", "..", "../approvals", "cnv_1?x=y", "cnv 1", "x".repeat(65)]) {
 	test(`the id ${JSON.stringify(id.slice(0, 20))} is refused before anything is sent`, async (t) => {
 		const service = await startFailingService(t, recorded);

@@ -36,12 +36,14 @@ const equalBooks: readonly ShopOrder[] = [
 
 test("equal books have no differences, and the next run starts ten minutes before the newest change", async () => {
 	const { client } = await openBooks();
-	deepEqual(await reconcile({ client, orders: equalBooks, since }), {
-		ok: true,
-		differences: [],
-		compared: 3,
-		nextSince: "2026-03-01T11:52:00.000Z",
-	});
+	for (const time of [since, new Date(startMs)]) {
+		deepEqual(await reconcile({ client, orders: equalBooks, since: time }), {
+			ok: true,
+			differences: [],
+			compared: 3,
+			nextSince: "2026-03-01T11:52:00.000Z",
+		});
+	}
 });
 
 test("orders that one side lacks and fields that differ are named, also of an older order", async () => {
@@ -80,5 +82,11 @@ test("a call that fails ends the comparison with that failure", async () => {
 	service.setOutage(503);
 	const result = await reconcile({ client, orders: equalBooks, since });
 	deepEqual(!result.ok && [result.kind, result.retryable], ["unavailable", true]);
-	await rejects(Reflect.apply(reconcile, undefined, [{ client, orders: [] }]), /since must be a time/);
+	for (const wrong of [undefined, "", new Date(Number.NaN), startMs]) {
+		const options = [{ client, orders: [], since: wrong }];
+		await rejects(
+			Reflect.apply(reconcile, undefined, options),
+			/^TypeError: since must be a valid Date, or a/,
+		);
+	}
 });

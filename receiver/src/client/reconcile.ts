@@ -1,12 +1,14 @@
 // Compares a shop's own list of orders with the conversions of the service, and returns what differs. It changes
 // nothing on either side.
 
+import { isDate } from "../is-date.ts";
 import { isObject } from "../json.ts";
-import { demand } from "../option-checks.ts";
+import { demand, isFilled } from "../option-checks.ts";
 import type { ConversionStatus, EventType } from "../words.ts";
 import type { Conversion } from "./conversion.ts";
 import type { Client } from "./create-client.ts";
 import type { CallFailure } from "./failure.ts";
+import type { QueryTime } from "./report.ts";
 
 /** An order as the shop has it. Fields that are undefined are not compared. */
 export type ShopOrder = {
@@ -44,10 +46,10 @@ export type ReconcileOptions = {
 	 */
 	readonly orders: Iterable<ShopOrder> | AsyncIterable<ShopOrder>;
 	/**
-	 * Time from which conversions are compared, by when they were recorded or last changed: a time such as
-	 * `2026-03-01T13:00:00Z`, or a day. Take `nextSince` of the last run.
+	 * Time from which conversions are compared, by when they were recorded or last changed. Take `nextSince` of the
+	 * last run.
 	 */
-	readonly since: string;
+	readonly since: QueryTime;
 	/** True to compare test conversions too. Default: false. */
 	readonly includeTests?: boolean | undefined;
 	readonly signal?: AbortSignal | undefined;
@@ -79,8 +81,8 @@ const overlapMs = 10 * 60_000;
 /** Compares the shop's orders with the conversions of the service. Throws only if an option is wrong. */
 export async function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
 	demand(isObject(options), "reconcile needs its options: { client, orders, since }.");
-	const { client, orders, since, includeTests = false, signal } = options;
-	demand(typeof since === "string" && since !== "", "since must be a time such as 2026-03-01T13:00:00Z.");
+	const { client, orders, includeTests = false, signal } = options;
+	const since = readSince(options.since);
 	const conversions = new Map<string, Conversion>();
 	// Conversions that have not changed since they were recorded are not in the list of changes.
 	for (const query of [{ recordedFrom: since }, { changedFrom: since }]) {
@@ -112,6 +114,13 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciliati
 		differences.push({ kind: "missing_at_shop", conversion });
 	}
 	return { ok: true, differences, compared, nextSince };
+}
+
+/** Returns the time as a text. The service checks a text, and an invalid Date is refused here. */
+function readSince(since: unknown): string {
+	const text = isDate(since) && !Number.isNaN(since.getTime()) ? since.toISOString() : since;
+	demand(isFilled(text), "since must be a valid Date, or a string such as 2026-03-01T13:00:00Z.");
+	return text;
 }
 
 function compare(order: ShopOrder, conversion: Conversion): Difference[] {

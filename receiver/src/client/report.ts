@@ -1,6 +1,7 @@
 // The shop's reports and decisions, with checks for mistakes that are worth catching before a request is
 // sent.
 
+import { isDate } from "../is-date.ts";
 import { isObject } from "../json.ts";
 import type { ConversionStatus, EventType, Reason } from "../words.ts";
 import { type Refused, refuseUnsent } from "./failure.ts";
@@ -69,26 +70,26 @@ export type Decision =
 	| ({ readonly decision: "reject" | "reverse" } & ReasonedDecision)
 	| ({ readonly decision: "refund" } & Refund);
 
+/** A `Date`, a time such as `2026-03-01T13:00:00Z`, or a day, which begins at midnight UTC. */
+export type QueryTime = string | Date;
+
 export type ConversionQuery = {
 	readonly status?: ConversionStatus | undefined;
 	readonly orderId?: string | undefined;
-	/**
-	 * Earliest time at which the conversions were recorded. It is a time such as `2026-03-01T13:00:00Z`, or a
-	 * day, which begins at midnight UTC.
-	 */
-	readonly recordedFrom?: string | undefined;
-	readonly recordedBefore?: string | undefined;
+	/** Earliest time at which the conversions were recorded. */
+	readonly recordedFrom?: QueryTime | undefined;
+	readonly recordedBefore?: QueryTime | undefined;
 	/**
 	 * Earliest time of the sales. If a limit for the time of sale is given, the list is sorted by it, newest
 	 * first.
 	 */
-	readonly occurredFrom?: string | undefined;
-	readonly occurredBefore?: string | undefined;
+	readonly occurredFrom?: QueryTime | undefined;
+	readonly occurredBefore?: QueryTime | undefined;
 	/**
 	 * Earliest time of the last change. The list then has conversions that changed after they were recorded,
 	 * and starts with the oldest change. It cannot be combined with a limit for the time of sale.
 	 */
-	readonly changedFrom?: string | undefined;
+	readonly changedFrom?: QueryTime | undefined;
 	/** Page size from 1 to 200. Default: 50. */
 	readonly limit?: number | undefined;
 	/** Value of `nextCursor` from the previous page. */
@@ -130,6 +131,15 @@ export function writeJson(value: object): Written {
 	}
 }
 
+/** Fields of a query that are times. */
+const timeNames: ReadonlySet<string> = new Set([
+	"recordedFrom",
+	"recordedBefore",
+	"occurredFrom",
+	"occurredBefore",
+	"changedFrom",
+] satisfies (keyof ConversionQuery)[]);
+
 type WrittenQuery = { readonly ok: true; readonly path: string } | Refused;
 
 /** Returns path and query of a list request, exactly as they are sent. */
@@ -139,11 +149,21 @@ export function writeQuery(query: ConversionQuery): WrittenQuery {
 	const pairs = new URLSearchParams();
 	for (const [name, value] of Object.entries(fields)) {
 		if (value === undefined || value === null) continue;
-		if (typeof value !== "string" && typeof value !== "number") {
-			return refuseUnsent("invalid_field", name, "must be a string or a number.");
+		const text = writeQueryValue(value);
+		if (text === undefined) {
+			const sentence = timeNames.has(name)
+				? 'must be a valid Date, or a string such as "2026-03-01T13:00:00Z".'
+				: "must be a string or a number.";
+			return refuseUnsent("invalid_field", name, sentence);
 		}
-		pairs.append(name, String(value));
+		pairs.append(name, text);
 	}
 	const text = pairs.toString();
 	return { ok: true, path: `/v1/conversions${text === "" ? "" : `?${text}`}` };
+}
+
+/** Returns the text of a value in a query, or undefined if the value is not a string, a number or a valid Date. */
+function writeQueryValue(value: unknown): string | undefined {
+	if (typeof value === "string" || typeof value === "number") return String(value);
+	return isDate(value) && !Number.isNaN(value.getTime()) ? value.toISOString() : undefined;
 }
