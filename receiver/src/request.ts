@@ -30,7 +30,6 @@ export type PostbackRequest = {
 export type ReadRequest = {
 	readonly ok: true;
 	readonly target: string;
-	readonly eventName: string;
 	readonly timestamp: string;
 	readonly nonce: string;
 	readonly signature: string;
@@ -54,6 +53,7 @@ export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
 function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	const { path, headers, rawBody, secret, now = Date.now(), brand = "Service", nonces } = request;
 
+	// The event header is not read, because it is not signed. The name of the event is in the body.
 	const missing: string[] = [];
 	const header = (word: string): string => {
 		const name = `X-${brand}-${word}`;
@@ -61,12 +61,11 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 		if (value === undefined) missing.push(name);
 		return value ?? "";
 	};
-	const eventName = header("Event");
 	const timestamp = header("Timestamp");
 	const nonce = header("Nonce");
 	const signature = header("Signature");
 	if (missing.length > 0) {
-		const hint = missing.length === 4 ? ` Check that "${brand}" is the network's brand.` : "";
+		const hint = missing.length === 3 ? ` Check that "${brand}" is the network's brand.` : "";
 		return refuse("missing_header", `Missing or empty: ${missing.join(", ")}.${hint}`);
 	}
 
@@ -79,7 +78,7 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	}
 	const secrets = [secret].flat().filter((one) => typeof one === "string");
 	const nowMs = readClock(now);
-	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs, nonces };
+	return { ok: true, target: path, timestamp, nonce, signature, body, secrets, nowMs, nonces };
 }
 
 // With an invalid clock every request is refused as stale, because a comparison with NaN is always false.

@@ -20,7 +20,7 @@ test("any one bit flipped in the path or query string is refused", async () => {
 	}
 });
 
-for (const name of ["X-Service-Timestamp", "X-Service-Nonce", "X-Service-Event"]) {
+for (const name of ["X-Service-Timestamp", "X-Service-Nonce"]) {
 	test(`any one bit flipped in ${name} is refused`, async () => {
 		for (const flipped of flipEachBit(Buffer.from(genuine.headers[name] ?? ""))) {
 			await assertRefused(withHeader(name, flipped.toString("latin1")));

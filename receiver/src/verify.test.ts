@@ -38,6 +38,8 @@ const accepted: [string, Request][] = [
 	["a body that is a part of a larger buffer", { ...sampleDelivery(), rawBody: bodyInsideBuffer() }],
 	["a body with white space around it", sampleDelivery({ rawBody: ` \r\n${JSON.stringify(sampleEvent)}\n` })],
 	["another brand", { ...sampleDelivery({ brand: "Acme" }), brand: "Acme" }],
+	["another event in the header, which is not signed", sampleDelivery({ eventName: "conversion.approved" })],
+	["no event header", withHeader("X-Service-Event", () => undefined)],
 	["its secret first of several", { ...sampleDelivery(), secret: [sampleSecret, "other"] }],
 	["its secret last of several", { ...sampleDelivery(), secret: ["", "other", sampleSecret] }],
 ];
@@ -49,7 +51,6 @@ for (const [condition, request] of accepted) {
 
 const refused: [RefusalReason, string, Request][] = [
 	["missing_header", "no headers", { ...sampleDelivery(), headers: {} }],
-	["missing_header", "no event header", withHeader("X-Service-Event", () => undefined)],
 	["missing_header", "no timestamp header", withHeader("X-Service-Timestamp", () => undefined)],
 	["missing_header", "no nonce header", withHeader("X-Service-Nonce", () => undefined)],
 	["missing_header", "no signature header", withHeader("X-Service-Signature", () => undefined)],
@@ -92,8 +93,6 @@ const refused: [RefusalReason, string, Request][] = [
 	["malformed_body", "a signed body that is not JSON", sampleDelivery({ rawBody: "not JSON" })],
 	["malformed_body", "a signed body that is empty", sampleDelivery({ rawBody: "" })],
 	["malformed_body", "an amount as a number", sampleDelivery({ rawBody: bodyWith({ commission: 10.39 }) })],
-	["malformed_body", "another event in the header", sampleDelivery({ eventName: "conversion.approved" })],
-	["malformed_body", "the event in another case", sampleDelivery({ eventName: "Conversion.Rejected" })],
 ];
 for (const [reason, condition, request] of refused) {
 	test(`${reason} with ${condition}`, async () => assert.equal(await reasonFor(request), reason));
@@ -165,7 +164,7 @@ test("a detail contains neither the secret nor what the sender wrote", async () 
 	const requests: Request[] = [
 		sampleDelivery(marked),
 		sampleDelivery({ ...marked, timestamp: "marked" }),
-		sampleDelivery({ ...marked, rawBody: JSON.stringify(sampleEvent) }),
+		sampleDelivery({ ...marked, rawBody: bodyWith({ orderId: "marked", test: "marked" }) }),
 		{ ...sampleDelivery(marked), path: "/marked" },
 	];
 	for (const request of requests) {

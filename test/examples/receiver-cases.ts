@@ -139,6 +139,16 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			await expectLine(at, event);
 		}
 	},
+	async "the event header is not signed, so it is ignored and the body names the event"(at) {
+		for (const change of [
+			(callback: Callback) => withHeader(callback, "Event", "conversion.reversed"),
+			(callback: Callback) => withoutHeader(callback, "Event"),
+		]) {
+			const event = makeEvent();
+			await expectStatus(at, change(sealed(at, { body: JSON.stringify(event) })), 204);
+			await expectLine(at, event);
+		}
+	},
 	async "path, query and white space in the body are verified unchanged, from 290 seconds old to 300 ahead"(
 		at,
 	) {
