@@ -49,6 +49,8 @@ test("a signed POST to a partner is accepted with all of its fields", async () =
 test("a signed GET is accepted without an event, and refused if its query was changed", async () => {
 	const request = getDelivery("/postback?cid=newsletter&payout=10.39");
 	deepEqual(await verifyPartnerCallback(request), { ok: true, event: null });
+	const withTwoSecrets = { ...request, secret: `other,${sampleSecret}` };
+	deepEqual(await verifyPartnerCallback(withTwoSecrets), { ok: true, event: null });
 	const changed = await verifyPartnerCallback({ ...request, path: "/postback?cid=newsletter&payout=99.99" });
 	equal(!changed.ok && changed.reason, "bad_signature");
 	const asPost = await verifyPartnerCallback({ ...request, method: "POST" });

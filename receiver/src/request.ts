@@ -4,6 +4,7 @@ import { type PostbackHeaders, readHeader } from "./headers.ts";
 import { isDate } from "./is-date.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
 import { type Refusal, refuse } from "./refusal.ts";
+import { type Secrets, splitSecrets } from "./secrets.ts";
 
 export type PostbackRequest = {
 	/** Path and query string as received (`req.url`, in Express `req.originalUrl`). */
@@ -15,10 +16,10 @@ export type PostbackRequest = {
 	 */
 	readonly rawBody: Uint8Array | string;
 	/**
-	 * Signing secret of the programme, or both secrets while one is being replaced. Without a secret, every
-	 * request is refused.
+	 * Signing secret of the programme, or both secrets while one is being replaced, as a list or as `NEW,OLD`.
+	 * Without a secret, every request is refused.
 	 */
-	readonly secret: string | readonly string[] | undefined;
+	readonly secret: Secrets;
 	/** The receiver's clock as a Date or milliseconds. Default: now. */
 	readonly now?: Date | number | undefined;
 	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
@@ -76,9 +77,8 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	if (typeof path !== "string") {
 		return refuse("bad_signature", "path must be the path and query string as received: they are signed.");
 	}
-	const secrets = [secret].flat().filter((one) => typeof one === "string");
-	const nowMs = readClock(now);
-	return { ok: true, target: path, timestamp, nonce, signature, body, secrets, nowMs, nonces };
+	const signed = { target: path, timestamp, nonce, signature, body };
+	return { ok: true, ...signed, secrets: splitSecrets(secret), nowMs: readClock(now), nonces };
 }
 
 // With an invalid clock every request is refused as stale, because a comparison with NaN is always false.

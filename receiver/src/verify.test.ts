@@ -42,6 +42,7 @@ const accepted: [string, Request][] = [
 	["no event header", withHeader("X-Service-Event", () => undefined)],
 	["its secret first of several", { ...sampleDelivery(), secret: [sampleSecret, "other"] }],
 	["its secret last of several", { ...sampleDelivery(), secret: ["", "other", sampleSecret] }],
+	["its secret in a text with commas", { ...sampleDelivery(), secret: `other,${sampleSecret}` }],
 ];
 for (const [condition, request] of accepted) {
 	test(`a delivery is accepted with ${condition}`, async () => {
@@ -80,6 +81,7 @@ const refused: [RefusalReason, string, Request][] = [
 	["bad_signature", "no secret that matches", { ...sampleDelivery(), secret: ["other", "another"] }],
 	["bad_signature", "an empty secret", { ...sampleDelivery(), secret: "" }],
 	["bad_signature", "no secret at all", { ...sampleDelivery(), secret: [] }],
+	["bad_signature", "commas without a secret", { ...sampleDelivery(), secret: "," }],
 	["bad_signature", "the query string cut off", { ...sampleDelivery(), path: "/postback" }],
 	["bad_signature", "an escape undone", { ...sampleDelivery({ path: "/a%20b" }), path: "/a b" }],
 	[

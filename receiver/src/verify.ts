@@ -54,7 +54,7 @@ async function judgeSignature(read: ReadRequest, method: "POST" | "GET"): Promis
 	for (const secret of secrets) {
 		if (await isSignedWith(secret, canonical, signature)) return undefined;
 	}
-	if (secrets.every((secret) => secret === "")) {
+	if (secrets.length === 0) {
 		return refuse("bad_signature", "No signing secret was given.");
 	}
 	return refuse(
