@@ -4,6 +4,9 @@
 /** Form of the brand in header names, `X-<Brand>-Signature`. The service accepts the same form. */
 export const brandForm = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 
+/** Longest delay in milliseconds that timers support, 24.8 days. They run a longer one at once. */
+export const longestMs = 2_147_483_647;
+
 export function demand(isRight: boolean, sentence: string): asserts isRight {
 	if (!isRight) throw new TypeError(sentence);
 }
@@ -13,6 +16,12 @@ export function demandBrand(brand: unknown): asserts brand is string {
 		typeof brand === "string" && brandForm.test(brand),
 		"brand must be letters, digits or hyphens, 31 at most, and start with a letter, such as Acme.",
 	);
+}
+
+/** Refuses a value that is not a whole number from 1 to `most`. */
+export function demandWhole(name: string, value: unknown, most: number): asserts value is number {
+	const isWithin = typeof value === "number" && Number.isSafeInteger(value) && value > 0 && value <= most;
+	demand(isWithin, `${name} must be a whole number from 1 to ${most}.`);
 }
 
 export function isFilled(value: unknown): value is string {

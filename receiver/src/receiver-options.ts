@@ -4,7 +4,7 @@ import type { PostbackEvent } from "./event.ts";
 import { createMemoryStore, type StoreEvent } from "./event-store.ts";
 import { isObject } from "./json.ts";
 import { createNonceMemory, type NonceMemory } from "./nonce-memory.ts";
-import { demand, demandBrand } from "./option-checks.ts";
+import { demand, demandBrand, demandWhole } from "./option-checks.ts";
 import type { RefusalReason } from "./refusal.ts";
 import { readSecretSource, type SecretSource } from "./secrets.ts";
 
@@ -116,6 +116,9 @@ export function readOptions(options: ReceiverOptions): Settings {
 	demand(typeof ignoreTests === "boolean", "ignoreTests must be true or false.");
 	demand(typeof onRefused === "function", "onRefused must be a function.");
 	demand(typeof onError === "function", "onError must be a function.");
+	const { maxBodyBytes = defaultMaxBodyBytes, answerWithinMs = defaultAnswerWithinMs } = options;
+	demandWhole("maxBodyBytes", maxBodyBytes, Number.MAX_SAFE_INTEGER);
+	demandWhole("answerWithinMs", answerWithinMs, longestAnswerMs);
 	const now = readClock(options.now ?? Date.now);
 	return {
 		// An error of the shop's function leads to a 5xx and not to a 401, because a 401 would end the delivery
@@ -127,16 +130,8 @@ export function readOptions(options: ReceiverOptions): Settings {
 		brand,
 		restorePath: readPath(options.path),
 		ignoreTests,
-		maxBodyBytes: readLimit(
-			"maxBodyBytes",
-			options.maxBodyBytes ?? defaultMaxBodyBytes,
-			Number.MAX_SAFE_INTEGER,
-		),
-		answerWithinMs: readLimit(
-			"answerWithinMs",
-			options.answerWithinMs ?? defaultAnswerWithinMs,
-			longestAnswerMs,
-		),
+		maxBodyBytes,
+		answerWithinMs,
 		now,
 		onRefused,
 		onError,
@@ -168,12 +163,6 @@ function readPath(path: ReceiverOptions["path"]): Settings["restorePath"] {
 function readClock(now: () => Date | number): () => number {
 	demand(typeof now === "function", "now must be a function that gives a Date or milliseconds.");
 	return () => Number(now());
-}
-
-function readLimit(name: string, value: number, most: number): number {
-	const isWithin = Number.isSafeInteger(value) && value > 0 && value <= most;
-	demand(isWithin, `${name} must be a whole number from 1 to ${most}.`);
-	return value;
 }
 
 function logRefused({ status, reason, detail }: Refused): void {

@@ -2,7 +2,7 @@
 // only reason why a client throws. No message quotes a value, because it may be a secret in the wrong place.
 
 import { isObject } from "../json.ts";
-import { demand, demandBrand, isFilled } from "../option-checks.ts";
+import { demand, demandBrand, isFilled, longestMs } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
 import { readSecretSource, type SecretSource, splitSecrets } from "../secrets.ts";
 import type { ClientSettings } from "./call.ts";
@@ -39,8 +39,6 @@ export type ClientOptions = {
 const defaultTimeoutMs = 10_000;
 /** Maximum number of tries that can be configured. More would be an endless loop. */
 const mostAttempts = 20;
-/** Longest delay that timers support, 24.8 days. They run a longer one at once. */
-const longestMs = 2_147_483_647;
 
 export function readOptions(options: ClientOptions): ClientSettings {
 	demand(isObject(options), "createClient needs its options: { url, apiKey, secret }.");

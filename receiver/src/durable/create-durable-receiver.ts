@@ -5,7 +5,7 @@
 import type { PostbackEvent } from "../event.ts";
 import type { StoreEvent } from "../event-store.ts";
 import { isObject } from "../json.ts";
-import { demand } from "../option-checks.ts";
+import { demand, demandWhole, longestMs } from "../option-checks.ts";
 import { createReceiver, type Receiver } from "../receiver.ts";
 import type { ReceiverOptions } from "../receiver-options.ts";
 import { superviseCall } from "../report.ts";
@@ -58,8 +58,6 @@ export type WorkStatus = {
 
 const defaultMaxConcurrent = 4;
 const defaultSweepEveryMs = 30_000;
-/** Longest delay that timers support. They run a longer one at once. */
-const longestMs = 2_147_483_647;
 
 /**
  * Creates a durable receiver, which can be given to every adapter. Throws if an option is wrong. It starts at
@@ -75,14 +73,8 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 	for (const [name, value] of Object.entries({ insert, listOpen, markDone, onEvent })) {
 		demand(typeof value === "function", `${name} must be a function.`);
 	}
-	demand(
-		Number.isSafeInteger(maxConcurrent) && maxConcurrent > 0,
-		"maxConcurrent must be a whole number above 0.",
-	);
-	demand(
-		Number.isSafeInteger(sweepEveryMs) && sweepEveryMs > 0 && sweepEveryMs <= longestMs,
-		"sweepEveryMs must be a number of milliseconds.",
-	);
+	demandWhole("maxConcurrent", maxConcurrent, Number.MAX_SAFE_INTEGER);
+	demandWhole("sweepEveryMs", sweepEveryMs, longestMs);
 	const now = () => Number((options.now ?? Date.now)());
 	const work = createEventWork({
 		listOpen,

@@ -282,5 +282,8 @@ test("an option that cannot work is refused at the start", () => {
 	};
 	const wrong: unknown[] = [undefined, { load, save }, { client, save }, { client, load }];
 	for (const options of wrong) throws(() => Reflect.apply(createOutbox, undefined, [options]), TypeError);
-	throws(() => createOutbox({ client, load, save, checkEveryMs: 0 }), /checkEveryMs/);
+	// A timer with a longer delay than 2,147,483,647 ms would run at once, again and again.
+	for (const checkEveryMs of [0, 0.5, 2_147_483_648]) {
+		throws(() => createOutbox({ client, load, save, checkEveryMs }), /checkEveryMs/);
+	}
 });

@@ -7,7 +7,7 @@ import { type Backoff, pauseAfter } from "../backoff.ts";
 import type { Client } from "../client/create-client.ts";
 import { refuseUnsent } from "../client/failure.ts";
 import { isObject } from "../json.ts";
-import { demand } from "../option-checks.ts";
+import { demand, demandWhole, longestMs } from "../option-checks.ts";
 import { superviseCall } from "../report.ts";
 import { type OutboxEntry, type OutboxProblem, type OutboxProgress, saleOf } from "./outbox-entry.ts";
 
@@ -151,10 +151,7 @@ function readOptions(options: OutboxOptions): Settings {
 	demand(typeof save === "function", "save must be a function that writes an entry's progress.");
 	demand(typeof onProblem === "function", "onProblem must be a function.");
 	demand(typeof now === "function", "now must be a function that gives milliseconds.");
-	demand(
-		Number.isSafeInteger(checkEveryMs) && checkEveryMs > 0,
-		"checkEveryMs must be a number of milliseconds.",
-	);
+	demandWhole("checkEveryMs", checkEveryMs, longestMs);
 	return { client, load, save, onProblem, checkEveryMs, now };
 }
 
