@@ -51,11 +51,18 @@ test("the first secret signs, of the client and of signRequest", async () => {
 	deepEqual(await outcome(["rbs_one", "rbs_two"]), ["misconfigured", "bad_signature"]);
 });
 
-test("a function is asked for every call, and a call without a secret fails without a request or an error", async () => {
+test("a function is asked once for every call, and a call without a secret fails without a request or an error", async () => {
 	const service = createFakeService({ secret: "rbs_new" });
 	let secret: string | undefined = "rbs_new";
-	const client = createClient({ ...service.clientOptions, secret: async () => secret });
+	let asked = 0;
+	const findSecret = async () => {
+		asked++;
+		return secret;
+	};
+	const client = createClient({ ...service.clientOptions, secret: findSecret });
 	equal((await client.record({ orderId: "1", basketValue: "1.00" })).ok, true);
+	equal((await client.recordMany([{ orderId: "1", basketValue: "1.00" }])).ok, true);
+	equal(asked, 2);
 	for (const broken of [undefined, "rbs_new\n"]) {
 		secret = broken;
 		for (const result of [
@@ -69,7 +76,7 @@ test("a function is asked for every call, and a call without a secret fails with
 			]);
 		}
 	}
-	equal(service.calls().length, 1);
+	equal(service.calls().length, 2);
 });
 
 test("a receiver accepts callbacks of each of its secrets, given as one text", async () => {

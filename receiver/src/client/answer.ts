@@ -4,7 +4,8 @@
 import { isObject } from "../json.ts";
 import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
 
-export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;
+/** Reads the content of an answer. The texts in `hidden` are removed from messages of the service. */
+export type ReadAnswer<Value> = (json: unknown, hidden: readonly string[]) => Parsed<Value>;
 
 export type Decided<Outcome extends string> = {
 	readonly outcome: Outcome;
@@ -58,8 +59,8 @@ export function readAbout<Value extends { readonly conversion: Conversion }>(
 	asked: string,
 	read: ReadAnswer<Value>,
 ): ReadAnswer<Value> {
-	return (json) => {
-		const answer = read(json);
+	return (json, hidden) => {
+		const answer = read(json, hidden);
 		if (!answer.ok || answer.value.conversion[name] === asked) return answer;
 		return notPromised(`it is about another ${name === "id" ? "conversion" : "order"}`);
 	};

@@ -57,10 +57,9 @@ export function writeBatch(items: readonly (Sale | Decision)[]): WrittenBatch {
 export function readBatch<Outcome extends string>(
 	orderIds: readonly unknown[],
 	outcomes: readonly Outcome[],
-	hidden: readonly string[],
 ): ReadAnswer<Batch<Outcome>> {
 	const readItem = readDecided(outcomes);
-	return (json) => {
+	return (json, hidden) => {
 		const list = isObject(json) ? json["results"] : undefined;
 		if (!Array.isArray(list)) return notPromised("results is not a list");
 		if (list.length !== orderIds.length) {
@@ -84,7 +83,7 @@ function readResult<Outcome extends string>(
 ): Parsed<BatchResult<Outcome>> {
 	if (isObject(json) && json["problem"] !== undefined) return readRefusal(json["problem"], hidden);
 	if (typeof orderId !== "string") return notPromised("the item had no order, and was done");
-	const decided = readAbout("orderId", orderId, readItem)(json);
+	const decided = readAbout("orderId", orderId, readItem)(json, hidden);
 	return decided.ok ? { ok: true, value: { ok: true, ...decided.value } } : decided;
 }
 

@@ -13,7 +13,7 @@ import {
 import { type Batch, readBatch, writeBatch } from "./batch.ts";
 import { type ClientSettings, makeCall, type Success } from "./call.ts";
 import type { Conversion } from "./conversion.ts";
-import { type CallFailure, failWithoutSecret, refuseUnsent } from "./failure.ts";
+import { type CallFailure, refuseUnsent } from "./failure.ts";
 import { type ClientOptions, readOptions } from "./options.ts";
 import { type Programme, readProgramme } from "./programme.ts";
 import {
@@ -141,9 +141,7 @@ async function postMany<Outcome extends string>(
 ): Promise<Success<Batch<Outcome>> | CallFailure> {
 	const written = writeBatch(items);
 	if (!written.ok) return written;
-	const secrets = await settings.findSecrets();
-	if (secrets === undefined) return failWithoutSecret(0);
-	const read = readBatch(written.orderIds, outcomes, [settings.apiKey, ...secrets]);
+	const read = readBatch(written.orderIds, outcomes);
 	return makeCall(settings, { method: "POST", path, body: written.text, read }, options?.signal);
 }
 

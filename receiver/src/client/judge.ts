@@ -78,7 +78,7 @@ function judgeAnswer<Value>(
 		return { kind: "may_pass", failure, retryAfterMs };
 	}
 	if (status >= 400 && problem !== undefined) return judgeProblem(problem, circumstances);
-	const value = readValue(answer, read);
+	const value = readValue(answer, read, circumstances.hidden);
 	if (value.ok) return { kind: "done", value: value.value };
 	const detail = `${what} was answered with ${status}, but not by this API: ${value.detail}. Check that url is the service's own address, and what stands in between.`;
 	const failure: CallFailure = { ok: false, kind: "unexpected", retryable: true, status, detail, attempts };
@@ -94,12 +94,16 @@ function judgeProblem(failure: Refused | Misconfigured, { wasCopied }: Circumsta
 	return { kind: "failed", failure };
 }
 
-function readValue<Value>({ status, text }: Answer, read: ReadAnswer<Value>): ReturnType<ReadAnswer<Value>> {
+function readValue<Value>(
+	{ status, text }: Answer,
+	read: ReadAnswer<Value>,
+	hidden: readonly string[],
+): ReturnType<ReadAnswer<Value>> {
 	if (status >= 400) return { ok: false, detail: "it is no problem document (RFC 9457)" };
 	if (status < 200 || status >= 300) return { ok: false, detail: "no call ends with this status" };
 	if (text === undefined) return { ok: false, detail: "its body is larger than any answer of the service" };
 	const json = parseJson(text);
-	return json === undefined ? { ok: false, detail: "it is not JSON" } : read(json);
+	return json === undefined ? { ok: false, detail: "it is not JSON" } : read(json, hidden);
 }
 
 function readRefusal(
