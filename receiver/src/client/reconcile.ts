@@ -1,6 +1,7 @@
 // Compares a shop's own list of orders with the conversions of the service, and returns what differs. It changes
 // nothing on either side.
 
+import { conversionKey } from "../conversion-key.ts";
 import { isDate } from "../is-date.ts";
 import { isObject } from "../json.ts";
 import { demand, isFilled } from "../option-checks.ts";
@@ -143,6 +144,6 @@ function findNextSince(conversions: Iterable<Conversion>, since: string): string
 	return new Date(newestMs - overlapMs).toISOString();
 }
 
-function keyOf({ orderId, eventType = "SALE" }: Pick<ShopOrder, "orderId" | "eventType">): string {
-	return JSON.stringify([orderId, eventType]);
+function keyOf({ orderId, eventType }: Pick<ShopOrder, "orderId" | "eventType">): string {
+	return conversionKey(orderId, eventType);
 }

@@ -3,6 +3,7 @@
 import type { Conversion } from "../client/conversion.ts";
 import type { CallFailure } from "../client/failure.ts";
 import type { Approval, ReasonedDecision, Refund, Sale } from "../client/report.ts";
+import { conversionKey } from "../conversion-key.ts";
 import { isObject } from "../json.ts";
 
 /**
@@ -79,6 +80,5 @@ export type OutboxProblem =
 export function saleOf({ call, id }: OutboxEntry): string {
 	// The row may hold anything. A damaged one is refused later, and must not hold back others.
 	if (!isObject(call)) return String(id);
-	const { orderId, eventType = "SALE" } = call;
-	return JSON.stringify([orderId, eventType]);
+	return conversionKey(call.orderId, call.eventType);
 }

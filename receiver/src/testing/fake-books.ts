@@ -1,6 +1,7 @@
 // The conversions of the fake service, and the moves that the service allows.
 
 import type { Conversion } from "../client/conversion.ts";
+import { conversionKey } from "../conversion-key.ts";
 import type { PostbackEvent } from "../event.ts";
 import type { ConversionStatus, Reason } from "../words.ts";
 import { parseUnits, percentOf, writeUnits } from "./fake-amounts.ts";
@@ -59,7 +60,7 @@ export function recordSale(books: FakeBooks, fields: Fields): FakeAnswer {
 		const detail = `couponCodes may have at most ${mostCouponCodes} codes.`;
 		return problem(422, "too_many_coupon_codes", detail, "couponCodes");
 	}
-	const known = books.conversions.get(keyOf(orderId, eventType));
+	const known = books.conversions.get(conversionKey(orderId, eventType));
 	if (known !== undefined) return done("DUPLICATE", known);
 	const conversion = store(books, newConversion(books, orderId, eventType, units, fields));
 	announce(books, "conversion.recorded", conversion);
@@ -69,7 +70,7 @@ export function recordSale(books: FakeBooks, fields: Fields): FakeAnswer {
 /** Makes a move that the shop asks for. A move that was made before is answered in the same way. */
 export function moveOrder(books: FakeBooks, move: Move, fields: Fields): FakeAnswer {
 	const { orderId, eventType = "SALE", reason } = fields;
-	const known = books.conversions.get(keyOf(orderId, eventType));
+	const known = books.conversions.get(conversionKey(orderId, eventType));
 	if (known === undefined) return unknownOrder(orderId);
 	if (move !== "approve" && typeof reason !== "string") return missingReason();
 	const { from, to } = moves[move];
@@ -81,7 +82,7 @@ export function moveOrder(books: FakeBooks, move: Move, fields: Fields): FakeAns
 /** Takes a part of an order back. A refund of everything that is left is a reversal. */
 export function refundOrder(books: FakeBooks, fields: Fields): FakeAnswer {
 	const { orderId, eventType = "SALE", refundId, amount, basketValue, reason } = fields;
-	const known = books.conversions.get(keyOf(orderId, eventType));
+	const known = books.conversions.get(conversionKey(orderId, eventType));
 	if (known === undefined) return unknownOrder(orderId);
 	if (typeof reason !== "string") return missingReason();
 	const left = parseUnits(known.basketValue) ?? 0n;
@@ -104,7 +105,7 @@ export function refundOrder(books: FakeBooks, fields: Fields): FakeAnswer {
 
 /** Makes a move that the network decides. Throws if the conversion's status does not allow it. */
 export function decideOrder(books: FakeBooks, orderId: string, decision: FakeDecision): Conversion {
-	const known = books.conversions.get(keyOf(orderId, "SALE"));
+	const known = books.conversions.get(conversionKey(orderId));
 	if (known === undefined) throw new Error(`The fake service has no order ${orderId}.`);
 	if (!moves[decision.move].from.includes(known.status)) {
 		throw new Error(`Order ${orderId} is ${known.status}, so ${decision.move} is not possible.`);
@@ -157,7 +158,7 @@ function moveTo(
 }
 
 function store(books: FakeBooks, conversion: Conversion): Conversion {
-	books.conversions.set(keyOf(conversion.orderId, conversion.eventType), conversion);
+	books.conversions.set(conversionKey(conversion.orderId, conversion.eventType), conversion);
 	return conversion;
 }
 
@@ -195,8 +196,4 @@ function notAllowed({ status }: Conversion): FakeAnswer {
 
 function timeOf({ now }: FakeBooks): string {
 	return new Date(now()).toISOString();
-}
-
-function keyOf(orderId: unknown, eventType: unknown): string {
-	return JSON.stringify([orderId, eventType]);
 }
