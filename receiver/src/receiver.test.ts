@@ -331,7 +331,7 @@ test("a report that rejects changes no answer, and its promise is handled", asyn
 		await new Promise(setImmediate);
 		assert.equal(answer.status, 204);
 		const said = logged.mock.calls.map((call) => call.arguments.map(String).join(" "));
-		const itself = "onError itself failed: Error: the log is away while it was told of:";
+		const itself = "onError itself failed: Error: the log is away It was called for:";
 		assert.deepEqual(said, [`${itself} Error: the log is away`, `${itself} Error: no stock`]);
 	} finally {
 		logged.mock.restore();

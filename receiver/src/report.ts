@@ -5,18 +5,22 @@ import type { PostbackEvent } from "./event.ts";
 import type { ReceivedRequest, Refused, Settings } from "./receiver-options.ts";
 
 export function reportRefused(settings: Settings, refused: Refused, received?: ReceivedRequest): void {
-	superviseCall(
+	void superviseCall(
 		() => settings.onRefused(refused, received),
 		(error) => reportError(settings, error),
 	);
 }
 
-export function reportError(settings: Settings, error: unknown, event?: PostbackEvent): void {
-	superviseCall(
-		() => settings.onError(error, event),
+export function reportError(
+	{ onError }: Pick<Settings, "onError">,
+	error: unknown,
+	event?: PostbackEvent,
+): void {
+	void superviseCall(
+		() => onError(error, event),
 		(second) => {
 			// The shop's own onError failed. The console is the last place where this can be reported.
-			console.error("onError itself failed:", second, "while it was told of:", error);
+			console.error("onError itself failed:", second, "It was called for:", error);
 		},
 	);
 }

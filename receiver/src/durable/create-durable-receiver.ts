@@ -8,7 +8,7 @@ import { isObject } from "../json.ts";
 import { demand, demandWhole, longestMs } from "../option-checks.ts";
 import { createReceiver, type Receiver } from "../receiver.ts";
 import type { ReceiverOptions } from "../receiver-options.ts";
-import { superviseCall } from "../report.ts";
+import { reportError } from "../report.ts";
 import { createEventWork, type FailingEvent, letProcessEnd } from "./event-work.ts";
 
 export type { FailingEvent } from "./event-work.ts";
@@ -80,7 +80,7 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 		listOpen,
 		markDone,
 		onEvent,
-		onError: (error, event) => reportFailure(options.onError ?? logFailure, error, event),
+		onError: (error, event) => reportError({ onError: options.onError ?? logFailure }, error, event),
 		maxConcurrent,
 		now,
 	});
@@ -114,15 +114,6 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 			await Promise.all([receiver.settled(), work.idle()]);
 		},
 	};
-}
-
-type OnError = NonNullable<ReceiverOptions["onError"]>;
-
-function reportFailure(onError: OnError, error: unknown, event: PostbackEvent | undefined): void {
-	void superviseCall(
-		() => onError(error, event),
-		(second) => console.error("onError itself failed:", second, "It was called for:", error),
-	);
 }
 
 function logFailure(error: unknown, event?: PostbackEvent): void {
