@@ -17,14 +17,15 @@ export type ShopOrder = {
 	/** Type of the event. Default: `SALE`. */
 	readonly eventType?: EventType | undefined;
 	readonly status?: ConversionStatus | undefined;
-	/** Value that is left after refunds, as a decimal string. So are the other amounts. */
+	/** Value that is left after refunds. All amounts are decimal strings. */
 	readonly basketValue?: string | undefined;
 	readonly commission?: string | undefined;
 	readonly networkFee?: string | undefined;
 	readonly currency?: string | undefined;
 };
 
-export type ComparedField = "status" | "basketValue" | "commission" | "networkFee" | "currency";
+const comparedFields = ["status", "basketValue", "commission", "networkFee", "currency"] as const;
+export type ComparedField = (typeof comparedFields)[number];
 
 export type Difference =
 	/** The shop has the order, and the service has no conversion of it. */
@@ -64,19 +65,13 @@ export type Reconciliation =
 			readonly compared: number;
 			/**
 			 * Value of `since` for the next run. It is ten minutes before the newest change, because the service lists
-			 * a change only when its transaction has ended.
+			 * a change only after its transaction has been committed.
 			 */
 			readonly nextSince: string;
 	  }
 	| CallFailure;
 
-const comparedFields: readonly ComparedField[] = [
-	"status",
-	"basketValue",
-	"commission",
-	"networkFee",
-	"currency",
-];
+/** Time for which the next run lists changes again, because the transaction of a change may end later. */
 const overlapMs = 10 * 60_000;
 
 /** Compares the shop's orders with the conversions of the service. Throws only if an option is wrong. */

@@ -1,6 +1,6 @@
-// A receiver that loses no event. It stores each event in the shop's table before it answers, and then works the
-// events off, one of a conversion at a time. Work that fails is tried again with growing pauses, also after a
-// restart, until it succeeds.
+// A receiver that loses no event. It stores each event in the shop's table before it answers, and then handles the
+// events, one of a conversion at a time. Work that fails is tried again with growing pauses, also after a restart,
+// until it succeeds.
 
 import type { PostbackEvent } from "../event.ts";
 import type { StoreEvent } from "../event-store.ts";
@@ -34,7 +34,7 @@ export type DurableReceiverOptions = Omit<ReceiverOptions, "store" | "onEvent"> 
 	/** Maximum number of conversions that are worked on at a time. Default: 4. */
 	readonly maxConcurrent?: number | undefined;
 	/**
-	 * Time in milliseconds between two looks at the table, for events that another process has left open.
+	 * Time in milliseconds between two reads of the table, which find events that another process has left open.
 	 * Default: 30,000.
 	 */
 	readonly sweepEveryMs?: number | undefined;
@@ -61,7 +61,7 @@ const defaultSweepEveryMs = 30_000;
 
 /**
  * Creates a durable receiver, which can be given to every adapter. Throws if an option is wrong. It starts at
- * once to work off the events that are open in the table.
+ * once to handle the events that are open in the table.
  */
 export function createDurableReceiver(options: DurableReceiverOptions): DurableReceiver {
 	demand(
@@ -88,11 +88,11 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 
 	let isClosed = false;
 	let timer: ReturnType<typeof setTimeout> | undefined;
-	/** Looks at the table and then at regular times. Never rejects. */
+	/** Handles the open events of the table, now and at regular times. Never rejects. */
 	async function keepSweeping(sentBeforeMs: number): Promise<void> {
 		await work.sweep(sentBeforeMs);
 		if (isClosed) return;
-		// A younger event may be in work in another process.
+		// Another process may be handling an event that was sent later than this.
 		timer = setTimeout(() => void keepSweeping(now() - sweepEveryMs), sweepEveryMs);
 		letProcessEnd(timer);
 	}

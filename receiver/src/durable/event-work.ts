@@ -1,6 +1,6 @@
-// Works off stored events. It handles one event of a conversion at a time, and tries failed work again with
-// growing pauses until it succeeds. The shop's table is the only place where open events are kept for good. This
-// memory holds those that are being handled, and those that have failed in this process.
+// Handles stored events, one event of a conversion at a time. Work that fails is tried again with growing pauses
+// until it succeeds. Open events are stored in the shop's table. The memory of this process has only those that are
+// being handled, wait for their turn or have failed.
 
 import { type Backoff, pauseAfter } from "../backoff.ts";
 import type { PostbackEvent } from "../event.ts";
@@ -28,9 +28,9 @@ export type EventWork = {
 	/** Handles an event that was stored just now. Resolves after its first try, whether or not it succeeded. */
 	handle(event: PostbackEvent): Promise<void>;
 	/**
-	 * Reads open events from the table and handles those that this process does not know yet, except events that
-	 * were sent after `sentBeforeMs`. Resolves when they have been tried, or when this memory is stopped. Never
-	 * rejects.
+	 * Reads open events from the table and handles those that are not in memory yet. Events that were sent after
+	 * `sentBeforeMs` are left out, because another process may be handling them. Resolves when each has been tried
+	 * once, or when `stop` is called. Never rejects.
 	 */
 	sweep(sentBeforeMs: number): Promise<void>;
 	/** Tries all failed work again now. Resolves when that is done. */
@@ -62,12 +62,13 @@ const sweepSize = 500;
  */
 const mostFailing = 10_000;
 /**
- * Time in milliseconds for which a finished event is remembered, so that it is not handled twice. A sweep may
- * have read it just before it was finished, and may have handled it before its answer was sent.
+ * Time in milliseconds for which a finished event is remembered, so that it is not handled twice. A sweep may have
+ * read the event from the table just before it was finished. It may also have handled a new event before the
+ * answer was sent, after which `handle` is called for the same event.
  */
 const rememberedMs = 60_000;
 
-/** Everything that this process knows about the open events. */
+/** State of the work in this process. */
 type Memory = {
 	readonly settings: EventWorkSettings;
 	/** Jobs that run, wait for their turn or have failed, by event. */
@@ -149,8 +150,8 @@ async function waitForTry({ isStopped }: Memory, job: Job | undefined): Promise<
 }
 
 /**
- * Reads open events and adds jobs for those that this process does not know yet. Resolves to a promise for the
- * first try of each of them. Never rejects.
+ * Reads open events and adds jobs for those that are not in memory yet. Resolves to a promise for the first try of
+ * each of them. Never rejects.
  */
 async function readOpen(memory: Memory, sentBeforeMs: number): Promise<Promise<void>[]> {
 	const { settings, jobs } = memory;

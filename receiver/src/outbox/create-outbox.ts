@@ -28,8 +28,8 @@ export type OutboxOptions = {
 	 */
 	readonly onProblem?: ((problem: OutboxProblem) => unknown) | undefined;
 	/**
-	 * Time in milliseconds between two looks at the table, for entries that are due again and for those of other
-	 * processes. Default: 5,000.
+	 * Time in milliseconds between two reads of the table, which find entries that are due again and entries of
+	 * other processes. Default: 5,000.
 	 */
 	readonly checkEveryMs?: number | undefined;
 	/** The shop's clock. Default: `Date.now`. */
@@ -39,7 +39,10 @@ export type OutboxOptions = {
 export type Outbox = {
 	/** Starts to send, now and at regular times. */
 	start(): void;
-	/** Looks at the table soon. Call it after a transaction that wrote an entry has been committed. */
+	/**
+	 * Reads the table now instead of at the next regular time, unless the outbox is paused by an outage. Call it
+	 * after a transaction that wrote an entry has been committed.
+	 */
 	wake(): void;
 	/**
 	 * Attempts every entry that is due, once. Resolves when that is done. A shop that is started by a timer calls
