@@ -2,6 +2,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
 import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {
@@ -52,7 +53,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		);
 	});
 
-	test("trigger sends a click ID and a coupon code, and shows the credit in the answer", async (t) => {
+	test("trigger sends a click ID and coupon codes, and shows the credit in the answer", async (t) => {
 		const setup = await openListenSetup(t);
 		const { db } = setup.opened.service.store;
 		await db.updateTable("programmes").set({ credits_partners: 1 }).execute();
@@ -63,6 +64,19 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		);
 		const code = await setup.run(["trigger", "conversion.recorded", "--coupon-code", "X", "--json"]);
 		equal(JSON.parse(code.stdout).credit, "UNKNOWN_CODE");
+		const at = { created_at_ms: Date.now() };
+		const partner = await insertPartner(db, { public_id: "ptn_1", name: "Blog", site: "", ...at });
+		const programmeId = setup.account.programmeRow;
+		const partnership = await insertPartnership(db, {
+			...{ public_id: "pts_1", programme_id: programmeId, partner_id: partner.id, ...at },
+			...{ commission_rate: "10", terms: "" },
+		});
+		ok(partnership !== undefined);
+		const owner = { programme_id: programmeId, partnership_id: partnership.id, ...at };
+		await insertCode(db, { ...owner, folded: "BLOG", code: "BLOG" });
+		const codes = ["--coupon-code", "HOUSE", "--coupon-code=BLOG", "--coupon-code", "OTHER"];
+		const several = await setup.run(["trigger", "conversion.recorded", ...codes, "--json"]);
+		equal(JSON.parse(several.stdout).credit, "CODE");
 	});
 
 	test("trigger never touches a real order, recorded or parked", async (t) => {

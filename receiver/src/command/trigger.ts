@@ -43,7 +43,12 @@ export const triggerUsage: Usage = {
 			value: "ID",
 			help: "a click ID of a partner's link; the credit that it gives is shown",
 		},
-		"coupon-code": { type: "string", value: "CODE", help: "a coupon code of a partner" },
+		"coupon-code": {
+			type: "string",
+			value: "CODE",
+			help: "a coupon code; if given several times, the first code of a partner counts",
+			isRepeatable: true,
+		},
 		reason: {
 			type: "string",
 			value: "REASON",
@@ -98,7 +103,11 @@ export async function trigger(
 	if (!before.ok) return fail(before);
 	if (before.conversions.some(({ test }) => !test)) return fail(refuseReal(orderId));
 	const basketValue = given.text("basket-value") ?? defaultBasketValue;
-	const credit = { clickId: given.text("click-id"), couponCode: given.text("coupon-code") };
+	const couponCodes = given.texts("coupon-code");
+	const credit = {
+		clickId: given.text("click-id"),
+		couponCodes: couponCodes.length === 0 ? undefined : couponCodes,
+	};
 	const recorded = await client.record({ orderId, basketValue, test: true, ...credit }, call);
 	if (!recorded.ok) return fail(recorded);
 	// A real sale with this order id may have been recorded since the lookup.

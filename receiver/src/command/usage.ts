@@ -8,6 +8,8 @@ export type OptionSpec = {
 	readonly value?: string;
 	readonly help: string;
 	readonly isRequired?: boolean;
+	/** True if the option may be given several times. Otherwise the last value counts. */
+	readonly isRepeatable?: boolean;
 };
 
 export type Usage = {
@@ -24,28 +26,31 @@ export type Given = {
 	readonly argument: string | undefined;
 	readonly wantsHelp: boolean;
 	text(name: string): string | undefined;
+	/** Returns all values of an option that may be given several times, in their order. */
+	texts(name: string): readonly string[];
 	flag(name: string): boolean;
 };
 
 /** Returns the parsed arguments, or a sentence if they are wrong. */
 export function parseArguments(usage: Usage, args: readonly string[]): Given | string {
-	const options: Record<string, { type: "string" | "boolean"; short?: string }> = {
-		...usage.options,
+	const options: Record<string, { type: "string" | "boolean"; multiple?: boolean; short?: string }> = {
 		help: { type: "boolean", short: "h" },
 	};
+	for (const [name, { type, isRepeatable = false }] of Object.entries(usage.options)) {
+		options[name] = { type, multiple: isRepeatable };
+	}
 	try {
 		const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
 		const [argument, ...rest] = positionals;
 		const stray = usage.argument === undefined ? argument : rest[0];
 		if (stray !== undefined) return `"${stray}" is not expected here.`;
-		const text = (name: string): string | undefined => {
-			const value = values[name];
-			return typeof value === "string" ? value : undefined;
-		};
+		const texts = (name: string): string[] =>
+			[values[name]].flat().filter((value) => typeof value === "string");
 		const given: Given = {
 			argument,
 			wantsHelp: values["help"] === true,
-			text,
+			text: (name) => texts(name).at(-1),
+			texts,
 			flag: (name) => values[name] === true,
 		};
 		return (given.wantsHelp ? undefined : findMissing(usage, given)) ?? given;
@@ -82,9 +87,10 @@ export function describeUsage(
 	{ name, summary, argument, options, notes }: Usage,
 	program = "ringback",
 ): string {
-	const rows = Object.entries(options).map(([option, { type, value = "TEXT", help, isRequired }]) => {
+	const rows = Object.entries(options).map(([option, { type, value = "TEXT", help, ...how }]) => {
 		const shown = type === "boolean" ? `--${option}` : `--${option} ${value}`;
-		return { shown, help, inLine: isRequired === true ? shown : `[${shown}]` };
+		const inLine = how.isRequired === true ? shown : `[${shown}]`;
+		return { shown, help, inLine: how.isRepeatable === true ? `${inLine}...` : inLine };
 	});
 	if (argument !== undefined) {
 		const { value, help, isOptional } = argument;
