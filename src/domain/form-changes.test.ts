@@ -12,6 +12,14 @@ const CASES = [
 		changed: false,
 		overtaken: false,
 	},
+	{
+		title: "a field that the form did not contain",
+		shown: 1,
+		wanted: undefined,
+		stored: 2,
+		changed: false,
+		overtaken: false,
+	},
 	{ title: "a changed field", shown: 1, wanted: 2, stored: 1, changed: true, overtaken: false },
 	{
 		title: "a field that both changed to the same value",

@@ -12,12 +12,22 @@ export interface FormChanges<Name extends string> {
 
 /**
  * Compares the values that the form showed, the values that the person wants and the stored values. A field
- * that the person did not touch is never changed, even if somebody else has changed it since.
+ * that the person did not touch is never changed, even if somebody else has changed it since. The same holds for a
+ * field that is undefined in `wanted`, because the form or the call did not contain it.
  */
 export function compareForm<Name extends string>(
 	names: readonly Name[],
-	{ shown, wanted, stored }: Record<"shown" | "wanted" | "stored", Readonly<Record<Name, unknown>>>,
+	{
+		shown,
+		wanted,
+		stored,
+	}: {
+		shown: Readonly<Record<Name, unknown>>;
+		wanted: Readonly<Partial<Record<Name, unknown>>>;
+		stored: Readonly<Record<Name, unknown>>;
+	},
 ): FormChanges<Name> {
-	const changed = names.filter((name) => wanted[name] !== shown[name] && wanted[name] !== stored[name]);
+	const touched = names.filter((name) => wanted[name] !== undefined && wanted[name] !== shown[name]);
+	const changed = touched.filter((name) => wanted[name] !== stored[name]);
 	return { changed, overtaken: changed.filter((name) => stored[name] !== shown[name]) };
 }

@@ -144,25 +144,26 @@ export interface PartnershipFields {
 }
 
 /**
- * Saves a partnership's form. A form that an owner sends never changes the commission, whatever it contains.
+ * Saves a partnership's form. A form that an owner sends never changes the commission, whatever it contains. Fields
+ * that are left out of `typed` stay as they are.
  *
  * `shown` is what the form contained when it was opened, and only differences from it are saved. Without
- * `shown`, all fields are saved.
+ * `shown`, all fields of `typed` are saved.
  */
 export async function savePartnership(
 	deps: Deps,
 	actor: Actor,
 	{ programmeId, publicId }: PartnershipAddress,
-	typed: PartnershipFields,
-	shown?: PartnershipFields,
+	typed: Partial<PartnershipFields>,
+	shown: Partial<PartnershipFields> = {},
 ): Promise<Result<true>> {
 	// The currency of a programme never changes, so it can be read before the transaction.
 	const programme = (await findProgrammesById(deps.store.db, [programmeId])).get(programmeId);
 	if (programme === undefined) return unknownPartnership();
 	const { currency } = programme;
 	const read = checkAll({
-		commission: actor.kind === "shop" ? succeed(null) : readCommission(typed, currency),
-		codes: readCodes(typed.codes),
+		commission: actor.kind === "shop" ? succeed({}) : readCommission(typed, currency),
+		codes: typed.codes === undefined ? succeed(null) : readCodes(typed.codes),
 	});
 	if (!read.ok) return read;
 	const wanted = read.value;
@@ -173,7 +174,7 @@ export async function savePartnership(
 		// transaction.
 		const commission = judgeCommission(partnership, currency, wanted.commission, shown);
 		if (!commission.ok) return commission;
-		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown?.codes);
+		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown.codes);
 		if (!codes.ok) return codes;
 		const changes = [
 			...(await saveCommission(trx, partnership, currency, commission.value)),
@@ -211,15 +212,22 @@ const COMMISSION_LABELS: Readonly<Record<keyof OwnCommission, string>> = {
 	eventRates: "rates for event types",
 };
 
+/** Parses the given fields of a commission. `rate` and `fixed` are parts of one value, so an empty one counts as 0. */
 function readCommission(
-	{ rate, fixed, eventRates }: Omit<PartnershipFields, "codes">,
+	{ rate, fixed, eventRates }: Partial<PartnershipFields>,
 	currency: string,
-): Checked<OwnCommission> {
-	const byType = parseCommissionsByType(eventRates, currency, "eventRates");
-	return checkAll<OwnCommission>({
-		rate: readGeneralRate(rate.trim(), fixed.trim(), currency),
-		eventRates: byType.ok ? succeed(sayByType(byType.value, (each) => sayRate(each, currency))) : byType,
+): Checked<Partial<OwnCommission>> {
+	const isGeneralGiven = rate !== undefined || fixed !== undefined;
+	return checkAll<Partial<OwnCommission>>({
+		...(isGeneralGiven ? { rate: readGeneralRate((rate ?? "").trim(), (fixed ?? "").trim(), currency) } : {}),
+		...(eventRates === undefined ? {} : { eventRates: readEventRates(eventRates, currency) }),
 	});
+}
+
+/** Parses commissions for event types and writes them in canonical form. */
+function readEventRates(text: string, currency: string): Result<string> {
+	const byType = parseCommissionsByType(text, currency, "eventRates");
+	return byType.ok ? succeed(sayByType(byType.value, (each) => sayRate(each, currency))) : byType;
 }
 
 /** Parses the general commission. A fixed amount without a percentage is the whole commission. */
@@ -240,17 +248,16 @@ function ownCommissionOf(partnership: Partnership, currency: string): OwnCommiss
 	};
 }
 
-/** Checks a change of the commission. Returns the fields that change, and none if `wanted` is null. */
+/** Checks a change of the commission. Returns the fields that change. */
 function judgeCommission(
 	partnership: Locked<Partnership>,
 	currency: string,
-	wanted: OwnCommission | null,
-	shownFields: PartnershipFields | undefined,
+	wanted: Partial<OwnCommission>,
+	shownFields: Partial<PartnershipFields>,
 ): Result<Partial<OwnCommission>> {
-	if (wanted === null) return succeed({});
 	const stored = ownCommissionOf(partnership, currency);
-	const seen = shownFields === undefined ? succeed(stored) : readCommission(shownFields, currency);
-	const shown = seen.ok ? seen.value : stored;
+	const seen = readCommission(shownFields, currency);
+	const shown = { ...stored, ...(seen.ok ? seen.value : {}) };
 	const { changed, overtaken } = compareForm(COMMISSION_FIELDS, { shown, wanted, stored });
 	const [field] = overtaken;
 	if (field !== undefined) {
@@ -304,9 +311,11 @@ async function planCodes(
 	trx: Db,
 	actor: Actor,
 	partnership: Locked<Partnership>,
-	wanted: CouponCodes,
+	/** All codes of the form, or null if the form did not contain them. */
+	wanted: CouponCodes | null,
 	shownText: string | undefined,
 ): Promise<Result<CodeChanges>> {
+	if (wanted === null) return succeed({ added: new Map(), removed: new Map() });
 	const listed = await rows.listCodes(trx, [partnership.id]);
 	const stored: CouponCodes = new Map(listed.map(({ folded, code }) => [folded, code]));
 	const seen = shownText === undefined ? succeed(stored) : readCodes(shownText);
@@ -347,8 +356,11 @@ export const MAX_CODES = 200;
 /** Coupon codes as they were entered, by their normalized form, which is used for comparisons. */
 type CouponCodes = ReadonlyMap<string, string>;
 
+/** Pattern of what separates the codes of a form. */
+export const CODE_SEPARATORS = /[\r\n,;]+/;
+
 export function readCodes(text: string): Result<CouponCodes> {
-	const lines = text.split(/[\r\n,;]+/).filter((line) => line.trim() !== "");
+	const lines = text.split(CODE_SEPARATORS).filter((line) => line.trim() !== "");
 	const codes = lines.map(parseName);
 	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {
 		const rule = `A coupon code has at most ${MAX_COUPON_CODE_CHARACTERS} characters. Enter one a line.`;

@@ -66,20 +66,21 @@ export const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
 
 /**
- * Saves the settings, and resolves to whether anything changed. `shown` is what the form contained when it
- * was opened, and only differences from it are saved. Without `shown`, all fields are saved. An owner's form
- * cannot change whether partners are credited.
+ * Saves the settings, and resolves to whether anything changed. Settings that are left out of `typed` stay as they are.
+ * `shown` is what the form contained when it was opened, and only differences from it are saved. Without `shown`, all
+ * fields of `typed` are saved. An owner's form cannot change whether partners are credited.
  */
 export async function savePartnerTerms(
 	{ store, clock, allowsPrivateRanges }: { store: Store; clock: Clock; allowsPrivateRanges: boolean },
 	actor: PersonActor,
 	programmeId: number,
-	typed: PartnerTermsInput,
-	shown?: PartnerTermsInput,
+	typed: Partial<PartnerTermsInput>,
+	shown: Partial<PartnerTermsInput> = {},
 ): Promise<Checked<boolean>> {
 	const read = readTerms(typed, allowsPrivateRanges);
 	if (!read.ok) return read;
-	const seen = shown === undefined ? undefined : readTerms(shown, allowsPrivateRanges);
+	const { hosts: wantedHosts = [] } = read.value;
+	const seen = readTerms(shown, allowsPrivateRanges);
 	const save = async (trx: Db): Promise<Checked<boolean>> => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) {
@@ -88,7 +89,7 @@ export async function savePartnerTerms(
 		const hosts = await listLandingHosts(trx, programmeId);
 		const stored = termsOf(programme, hosts);
 		const isStaff = actor.kind === "staff";
-		const opened = seen?.ok === true ? seen.value.terms : stored;
+		const opened = { ...stored, ...(seen.ok ? seen.value.terms : {}) };
 		const wanted = {
 			...read.value.terms,
 			...(isStaff ? {} : { creditsPartners: opened.creditsPartners }),
@@ -96,7 +97,7 @@ export async function savePartnerTerms(
 		const { changed, overtaken } = compareForm(TERM_NAMES, { shown: opened, wanted, stored });
 		if (overtaken.length > 0) return refuseAll(overtaken.map(changedMeanwhile));
 		const isHostsChange = changed.includes("hosts");
-		if (!isStaff && isHostsChange && opensSubdomains(hosts, read.value.hosts)) {
+		if (!isStaff && isHostsChange && opensSubdomains(hosts, wantedHosts)) {
 			const text = "Ask the network's staff to allow all subdomains of a host.";
 			return refuseAll([fault("not_allowed", text, "hosts")]);
 		}
@@ -105,9 +106,7 @@ export async function savePartnerTerms(
 			...stored,
 			...Object.fromEntries(changed.map((term) => [term, wanted[term]])),
 		};
-		const hostsAfter = isHostsChange
-			? planHosts(hosts, read.value.hosts, isStaff ? null : clock.nowMs())
-			: hosts;
+		const hostsAfter = isHostsChange ? planHosts(hosts, wantedHosts, isStaff ? null : clock.nowMs()) : hosts;
 		if (isHostsChange) await replaceLandingHosts(trx, programme, hostsAfter);
 		await updateProgramme(trx, programme, rowOf(after));
 		const changes = changed.map(
@@ -209,27 +208,34 @@ function changedMeanwhile(term: keyof PartnerTerms): Fault {
 	return fault("changed_meanwhile", text, term);
 }
 
-function readTerms(
-	typed: PartnerTermsInput,
-	allowsLocalHosts: boolean,
-): Checked<{ terms: PartnerTerms; hosts: readonly LandingHost[] }> {
-	const read = checkAll({
-		clickDays: readClickDays(typed.clickDays.trim()),
-		clickParameter: readParameter(typed.clickParameter.trim()),
-		hosts: readHosts(typed.hosts, allowsLocalHosts),
-		terms: readProgrammeTerms(readProse(typed.terms)),
+/** Settings that were parsed. Those that the form did not contain are left out. */
+interface ReadTerms {
+	terms: Partial<PartnerTerms>;
+	hosts?: readonly LandingHost[];
+}
+
+const CHECKBOXES = ["creditsPartners", "showsBaskets", "takesApplications", "isListed"] as const;
+
+function readTerms(typed: Partial<PartnerTermsInput>, allowsLocalHosts: boolean): Checked<ReadTerms> {
+	const { clickDays, clickParameter, hosts: hostsText, terms } = typed;
+	const read = checkAll<{
+		clickDays?: number;
+		clickParameter?: string;
+		hosts?: readonly LandingHost[];
+		terms?: string;
+	}>({
+		...(clickDays === undefined ? {} : { clickDays: readClickDays(clickDays.trim()) }),
+		...(clickParameter === undefined ? {} : { clickParameter: readParameter(clickParameter.trim()) }),
+		...(hostsText === undefined ? {} : { hosts: readHosts(hostsText, allowsLocalHosts) }),
+		...(terms === undefined ? {} : { terms: readProgrammeTerms(readProse(terms)) }),
 	});
 	if (!read.ok) return read;
-	const { hosts } = read.value;
-	const terms = {
-		...read.value,
-		creditsPartners: typed.creditsPartners !== "",
-		showsBaskets: typed.showsBaskets !== "",
-		takesApplications: typed.takesApplications !== "",
-		isListed: typed.isListed !== "",
-		hosts: sayHosts(hosts),
-	};
-	return succeed({ terms, hosts });
+	const { hosts, ...texts } = read.value;
+	const boxes = CHECKBOXES.flatMap((name) => (typed[name] === undefined ? [] : [[name, typed[name] !== ""]]));
+	const given: Partial<PartnerTerms> = { ...texts, ...Object.fromEntries(boxes) };
+	return succeed(
+		hosts === undefined ? { terms: given } : { terms: { ...given, hosts: sayHosts(hosts) }, hosts },
+	);
 }
 
 function readClickDays(text: string): Result<number> {
