@@ -39,6 +39,8 @@ test("a network is set up and read over the API, and every call is answered as d
 interface Refusal extends CallInput {
 	method?: string;
 	target: string;
+	/** Name of the field at fault, as the caller sent it. It is not compared if it is left out. */
+	field?: string;
 }
 
 /** Calls that are refused, by their code. `{name}` is filled in with an id of the network. */
@@ -74,6 +76,21 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 		},
 		{ method: "PATCH", target: "/v1/network/programmes/{programId}/partners", body: { clickDays: 400 } },
 		{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { commission: { percent: 8 } } },
+		...["A,B", "A\nB", " ", "x".repeat(65)].map((code) => ({
+			method: "POST",
+			target: "/v1/network/partnerships/{partnershipId}/codes",
+			body: { code },
+			field: "code",
+		})),
+		{ method: "DELETE", target: "/v1/network/partnerships/{partnershipId}/codes/A%2CB", field: "code" },
+	],
+	amount_too_precise: [
+		{
+			method: "PATCH",
+			target: "/v1/network/partnerships/{partnershipId}",
+			body: { commission: { fixed: "1.123" } },
+			field: "commission.fixed",
+		},
 	],
 	malformed_cursor: [
 		{ target: "/v1/network/programmes?cursor=mine" },
@@ -122,6 +139,13 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 			method: "PATCH",
 			target: "/v1/network/programmes/{programId}",
 			body: { commission: { percent: "101" } },
+			field: "commission.percent",
+		},
+		{
+			method: "PATCH",
+			target: "/v1/network/partnerships/{partnershipId}",
+			body: { commission: { percent: "101" } },
+			field: "commission.percent",
 		},
 	],
 	invalid_days: [{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { parkedDays: 0 } }],
@@ -143,6 +167,13 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 			method: "POST",
 			target: "/v1/network/partnerships/{partnershipId}/links",
 			body: { target: "https://shop-0.example/", code: "{code}" },
+			field: "code",
+		},
+		{
+			method: "POST",
+			target: "/v1/network/partnerships/{partnershipId}/codes",
+			body: { code: "CODE1" },
+			field: "code",
 		},
 	],
 	foreign_target: [
@@ -172,7 +203,7 @@ const ELSEWHERE: readonly string[] = [
 test("a refused call has a stable code that the document names, and changes nothing", async (t) => {
 	const opened = await openTokenSite(t);
 	const { site, call, staff } = opened;
-	const { programIds, partnerIds } = await setUpNetwork(call, 1, 1);
+	const { programIds, partnerIds } = await setUpNetwork(call, 1, 2);
 	const [programId = "", partnerId = ""] = [programIds[0], partnerIds[0]];
 	const partnerships = (await call("GET", "/v1/network/partnerships")).json;
 	const partnershipId = textOf(partnerships, "items", 0, "id");
@@ -190,12 +221,13 @@ test("a refused call has a stable code that the document names, and changes noth
 	const fill = (text: string) => text.replace(/\{(\w+)\}/g, (gap, name: string) => values[name] ?? gap);
 	const before = await storedBy(opened);
 	for (const [code, refusals] of Object.entries(REFUSALS)) {
-		for (const { method = "GET", target, body, ...input } of refusals) {
+		for (const { method = "GET", target, body, field, ...input } of refusals) {
 			const filled =
 				body === undefined ? {} : { body: fill(typeof body === "string" ? body : JSON.stringify(body)) };
 			const { json } = await call(method, fill(target), { ...input, ...filled });
 			equal(json["code"], code, `${method} ${target} ${JSON.stringify(json)}`);
 			ok(String(json["detail"]).length > 20, target);
+			if (field !== undefined) equal(json["field"], field, `${target} ${JSON.stringify(json)}`);
 		}
 	}
 	deepEqual(await storedBy(opened), before);
@@ -364,6 +396,33 @@ eachDatabase("calls with a token at the same moment", (database) => {
 			statuses.push(retried.status === 200 ? retried.json["code"] : `refused: ${retried.json["code"]}`);
 		}
 		deepEqual(statuses, [201, "overlap-summer", 201, "refused: reference_used"]);
+	});
+
+	test("a change without If-Match replaces a change that another caller made at the same moment, and no other field", async () => {
+		const one = await openTokenSiteOver(database.store);
+		const create = async (path: string, body: object, ...names: string[]) =>
+			textOf((await one.call("POST", path, { body })).json, ...names, "id");
+		const terms = { name: "Shop", currency: "EUR", commission: {}, networkFee: {} };
+		const programId = await create("/v1/network/programmes", terms, "programme");
+		const person = { name: "Partner", email: `${database.kind.toLowerCase()}-overtaken@blog.example` };
+		const partnerId = await create("/v1/network/partners", person, "partner");
+		const partnershipId = await create("/v1/network/partnerships", { programId, partnerId });
+		const partnership = `/v1/network/partnerships/${partnershipId}`;
+		const settings = `/v1/network/programmes/${programId}/partners`;
+		const lead = { eventType: "LEAD", commission: { percent: "0", fixed: "3.00" } };
+		const changeBoth = () =>
+			one.call("PATCH", partnership, { body: { commission: { percent: "12" }, eventRates: [lead] } });
+		const changeOne = await interruptCalls(one, changeBoth);
+		const changed = await changeOne("PATCH", partnership, { body: { commission: { percent: "15" } } });
+		deepEqual(
+			[changed.status, changed.json["commission"], changed.json["eventRates"]],
+			[200, { percent: "15", fixed: "0.00" }, [lead]],
+		);
+		const changeDays = () => one.call("PATCH", settings, { body: { clickDays: 7, terms: "No email." } });
+		const changeDaysToo = await interruptCalls(one, changeDays);
+		const { json, status } = await changeDaysToo("PATCH", settings, { body: { clickDays: 14 } });
+		const partners = Object(json["partners"]);
+		deepEqual([status, partners.clickDays, partners.terms], [200, 14, "No email."]);
 	});
 
 	test("two changes of a partner's name and site without If-Match do not undo each other", async () => {

@@ -113,7 +113,7 @@ function checkAnswer(method: string, target: string, body: unknown, answer: Toke
 		deepEqual(api.flaws(media?.schema ?? { not: {} }, answer.json), [], where);
 	}
 	if (answer.status < 300) {
-		const bytes = new TextEncoder().encode(JSON.stringify(body ?? null));
+		const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body ?? null));
 		deepEqual(api.requestFlaws(described, url, bytes), [], `${where} was accepted`);
 	}
 	const code = answer.status < 400 ? "" : String(answer.json["code"]);

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { type Cursor, readCursor, writeCursor } from "../../domain/cursor.ts";
-import { type Result, refuse, succeed } from "../../domain/fault.ts";
+import { type Fault, type Result, refuse, succeed } from "../../domain/fault.ts";
 import { shortenRate } from "../../domain/money.ts";
 import type { Rate } from "../../domain/rate.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -138,6 +138,22 @@ export function showRate({ percent, fixed }: Rate): z.output<typeof RATE> {
 /** Writes a rate as forms have it, for the use case that parses it. */
 export function rateText({ percent, fixed }: z.output<typeof RATE_INPUT>, currency: string): string {
 	return `${percent} % + ${fixed} ${currency}`;
+}
+
+/**
+ * Names the field of a refusal as the caller sent it. Use cases name it as the form of their page does. `names` has the
+ * name in the call for each name that differs.
+ */
+export function nameWireField(
+	refused: { ok: false; fault: Fault },
+	names: Readonly<Record<string, string>>,
+): { ok: false; fault: Fault } {
+	const { field = "", detail } = refused.fault;
+	const wireField = names[field];
+	if (wireField === undefined) return refused;
+	const isNamed = detail.startsWith(`${field} `);
+	const sentence = isNamed ? `${wireField}${detail.slice(field.length)}` : detail;
+	return { ok: false, fault: { ...refused.fault, field: wireField, detail: sentence } };
 }
 
 export const PROGRAMME_ID = idOf("prg").meta({ examples: [EXAMPLE.programmeId] });

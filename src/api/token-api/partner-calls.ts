@@ -2,11 +2,20 @@
 
 import * as z from "zod";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
+import { MAX_COUPON_CODE_CHARACTERS } from "../../domain/credit.ts";
 import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
 import { isoTime } from "../../domain/time.ts";
 import { makePartnerLink } from "../../partners/partner-links.ts";
 import { invitePartner, renamePartner } from "../../partners/partners.ts";
-import { addPartnership, changeState, endPartner, savePartnership } from "../../partners/partnerships.ts";
+import {
+	addPartnership,
+	CODE_SEPARATORS,
+	changeState,
+	endPartner,
+	type PartnershipFields,
+	readCodes,
+	savePartnership,
+} from "../../partners/partnerships.ts";
 import { commissionsOf } from "../../store/queries/credits.ts";
 import {
 	findPartner,
@@ -24,6 +33,7 @@ import type { Db } from "../../store/store.ts";
 import { UTC_TIME } from "../answers.ts";
 import {
 	EXAMPLE,
+	nameWireField,
 	PAGE_QUERY,
 	PARTNER_ID,
 	PARTNERSHIP_ID,
@@ -285,16 +295,14 @@ async function answerPartnership(
 	return succeed({ body: shown });
 }
 
-const NOTHING_TYPED = { rate: "", fixed: "", eventRates: "", codes: "" } as const;
-
-/** Saves a form of a partnership, in which only the fields that differ from `shown` are changed. */
+/** Saves the fields of a partnership that `change` returns, as `savePartnership` takes them. */
 async function save(
 	deps: TokenApiDeps,
 	call: Parameters<TokenRoute["handle"]>[0],
-	change: (partnership: NamedPartnership) => {
-		typed: Partial<Record<keyof typeof NOTHING_TYPED, string>>;
-		shown: Partial<Record<keyof typeof NOTHING_TYPED, string>>;
-	},
+	change: (partnership: NamedPartnership) => Result<{
+		typed: Partial<PartnershipFields>;
+		shown?: Partial<PartnershipFields>;
+	}>,
 ): Promise<Result<TokenAnswer<z.output<typeof PARTNERSHIP>>>> {
 	const publicId = call.path["partnershipId"] ?? "";
 	const { db } = deps.store;
@@ -304,17 +312,20 @@ async function save(
 		const shown = await answerPartnership(trx, publicId);
 		return shown.ok ? shown.value.body : null;
 	});
-	const { typed, shown } = change(found.value);
 	const address = { programmeId: found.value.programme_id, publicId };
-	const saved = await savePartnership(
-		within,
-		call.holder,
-		address,
-		{ ...NOTHING_TYPED, ...typed },
-		{ ...NOTHING_TYPED, ...shown },
-	);
-	return saved.ok ? answerPartnership(db, publicId) : saved;
+	const fields = change(found.value);
+	if (!fields.ok) return fields;
+	const { typed, shown } = fields.value;
+	const saved = await savePartnership(within, call.holder, address, typed, shown);
+	return saved.ok ? answerPartnership(db, publicId) : nameWireField(saved, WIRE_FIELDS);
 }
+
+/** Names of fields in a call, by the names that the use case gives them in faults. */
+const WIRE_FIELDS: Readonly<Record<string, string>> = {
+	rate: "commission.percent",
+	fixed: "commission.fixed",
+	codes: "code",
+};
 
 const COMMISSION_CHANGE = z
 	.strictObject({
@@ -323,19 +334,26 @@ const COMMISSION_CHANGE = z
 	})
 	.partial();
 
-/** Returns the fields of the form that show the partnership's present commission. */
-function shownCommission(partnership: NamedPartnership) {
-	const { programme_currency: currency } = partnership;
-	const { commission, byType } = commissionsOf(partnership, currency);
-	const lines = EVENT_TYPES.flatMap((eventType) => {
-		const rate = byType[eventType];
-		return rate === undefined ? [] : [`${eventType}: ${rateText(showRate(rate), currency)}`];
-	});
+/** Writes the given commissions as the form has them. */
+function typedCommission(
+	{ commission, eventRates }: z.output<typeof COMMISSION_CHANGE>,
+	currency: string,
+): Partial<PartnershipFields> {
+	const lines = eventRates?.map((each) => `${each.eventType}: ${rateText(each.commission, currency)}`);
 	return {
-		rate: commission === null ? "" : showRate(commission).percent,
-		fixed: commission === null ? "" : commission.fixed,
-		eventRates: lines.join("\n"),
+		...(commission === undefined ? {} : { rate: commission?.percent ?? "", fixed: commission?.fixed ?? "" }),
+		...(lines === undefined ? {} : { eventRates: lines.join("\n") }),
 	};
+}
+
+/**
+ * Returns the code if it is a single one. A form may have several codes, separated by commas, but a call is about one.
+ */
+function readOneCode(code: string): Result<string> {
+	const read = readCodes(code);
+	if (read.ok && read.value.size === 1 && !CODE_SEPARATORS.test(code)) return succeed(code);
+	const text = `code must be one coupon code of at most ${MAX_COUPON_CODE_CHARACTERS} characters, without commas, semicolons and line breaks.`;
+	return refuse("invalid_field", text, "code");
 }
 
 const partnershipRoutes: readonly TokenRoute[] = [
@@ -440,16 +458,9 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		},
 		faults: ["fields", "sale", "event type", "resource", "precondition", "value"],
 		handle: (call, deps) =>
-			save(deps, call, (partnership) => {
-				const { commission, eventRates } = call.body;
-				const { programme_currency: currency } = partnership;
-				const shown = shownCommission(partnership);
-				const general =
-					commission === undefined ? {} : { rate: commission?.percent ?? "", fixed: commission?.fixed ?? "" };
-				const lines = eventRates?.map((each) => `${each.eventType}: ${rateText(each.commission, currency)}`);
-				const byType = lines === undefined ? {} : { eventRates: lines.join("\n") };
-				return { shown, typed: { ...shown, ...general, ...byType } };
-			}),
+			save(deps, call, ({ programme_currency: currency }) =>
+				succeed({ typed: typedCommission(call.body, currency) }),
+			),
 	}),
 	stateRoute("endPartnership", "end", "End a partnership"),
 	stateRoute("resumePartnership", "resume", "Resume a partnership"),
@@ -470,7 +481,11 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			example: EXAMPLE_PARTNERSHIP,
 		},
 		faults: ["fields", "resource", "precondition", "value"],
-		handle: (call, deps) => save(deps, call, () => ({ shown: {}, typed: { codes: call.body.code } })),
+		handle: (call, deps) =>
+			save(deps, call, () => {
+				const code = readOneCode(call.body.code);
+				return code.ok ? succeed({ typed: { codes: code.value }, shown: { codes: "" } }) : code;
+			}),
 	}),
 	route({
 		method: "DELETE",
@@ -488,7 +503,10 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		},
 		faults: ["fields", "resource", "precondition", "value"],
 		handle: (call, deps) =>
-			save(deps, call, () => ({ shown: { codes: call.path["code"] ?? "" }, typed: {} })),
+			save(deps, call, () => {
+				const code = readOneCode(call.path["code"] ?? "");
+				return code.ok ? succeed({ typed: { codes: "" }, shown: { codes: code.value } }) : code;
+			}),
 	}),
 ];
 

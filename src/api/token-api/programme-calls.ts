@@ -7,7 +7,7 @@ import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { type Result, succeed } from "../../domain/fault.ts";
 import { PROGRAMME_ROLES } from "../../domain/roles.ts";
 import { isoTime } from "../../domain/time.ts";
-import { savePartnerTerms } from "../../partners/terms.ts";
+import { type PartnerTermsInput, savePartnerTerms } from "../../partners/terms.ts";
 import { inviteToProgramme } from "../../people/programme-people.ts";
 import { archiveProgramme, resumeProgramme } from "../../programmes/archive.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
@@ -27,6 +27,7 @@ import type { Db } from "../../store/store.ts";
 import { UTC_TIME } from "../answers.ts";
 import {
 	EXAMPLE,
+	nameWireField,
 	PAGE_QUERY,
 	PROGRAMME_ID,
 	pageOf,
@@ -70,6 +71,8 @@ const PARTNER_SETTINGS = z
 		}),
 	})
 	.meta({ id: "PartnerSettings", description: "A programme's settings for partners." });
+
+const SETTINGS_CHANGE = PARTNER_SETTINGS.partial();
 
 const EVENT_RATES = z.array(
 	z.strictObject({ eventType: z.enum(EVENT_TYPES), commission: RATE, networkFee: RATE }),
@@ -243,7 +246,7 @@ export const SENT_LINK = z
 	})
 	.meta({ id: "Invitation", description: "An invitation that was sent." });
 
-/** Names of fields on the wire, by the names that the use cases give them in faults. */
+/** Names of fields in a call, by the names that the use cases give them in faults. */
 const WIRE_FIELDS: Readonly<Record<string, string>> = {
 	commission: "commission.percent",
 	commissionFixed: "commission.fixed",
@@ -251,13 +254,6 @@ const WIRE_FIELDS: Readonly<Record<string, string>> = {
 	feeFixed: "networkFee.fixed",
 	email: "ownerEmail",
 };
-
-/** Names the field of a refused programme as the caller sent it. */
-function atWireField<Value>(result: Result<Value>): Result<Value> {
-	if (result.ok || result.fault.field === undefined) return result;
-	const field = WIRE_FIELDS[result.fault.field] ?? result.fault.field;
-	return { ok: false, fault: { ...result.fault, field } };
-}
 
 /** Terms that must be there when a programme is created. */
 function readOpening(body: z.output<typeof CREATION>) {
@@ -352,7 +348,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 					),
 				idOf: ({ programme }) => programme.public_id,
 			});
-			if (!created.ok) return atWireField(created);
+			if (!created.ok) return nameWireField(created, WIRE_FIELDS);
 			const { id, result } = created.value;
 			const programme = await answerProgramme(deps.store.db, id);
 			if (!programme.ok) return programme;
@@ -393,7 +389,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const { id, public_id: publicId, currency } = found.value;
 			const within = requireMatch(deps, call, (trx) => readResource(trx, publicId));
 			const changed = await changeProgramme(within, holder, id, termsOf(body, currency));
-			if (!changed.ok) return atWireField(changed);
+			if (!changed.ok) return nameWireField(changed, WIRE_FIELDS);
 			return answerProgramme(deps.store.db, publicId);
 		},
 	}),
@@ -405,7 +401,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		summary: "Change a programme's settings for partners",
 		description:
 			"Changes the given settings and leaves the others as they are. `hosts` replaces the whole list.",
-		body: PARTNER_SETTINGS.partial(),
+		body: SETTINGS_CHANGE,
 		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
 		isResource: true,
 		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
@@ -414,12 +410,8 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;
 			const { id, public_id: publicId } = found.value;
-			const { partners } = await showProgramme(deps.store.db, found.value);
 			const within = requireMatch(deps, call, (trx) => readResource(trx, publicId));
-			// What the programme has now is given as the form that was shown, so that only the given settings are changed.
-			const shown = typedSettings(partners);
-			const typed = typedSettings({ ...partners, ...definedOf(call.body) });
-			const saved = await savePartnerTerms(within, call.holder, id, typed, shown);
+			const saved = await savePartnerTerms(within, call.holder, id, typedSettings(call.body));
 			if (!saved.ok) return saved;
 			return answerProgramme(deps.store.db, publicId);
 		},
@@ -442,19 +434,19 @@ function definedOf<Fields extends object>(
 	return Object.fromEntries(given) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 }
 
-/** Writes settings as the form has them. */
-function typedSettings(settings: z.output<typeof PARTNER_SETTINGS>) {
-	const box = (isTicked: boolean) => (isTicked ? "on" : "");
-	return {
+/** Writes the given settings as the form has them. */
+function typedSettings(settings: z.output<typeof SETTINGS_CHANGE>): Partial<PartnerTermsInput> {
+	const box = (isTicked: boolean | undefined) => (isTicked === undefined ? undefined : isTicked ? "on" : "");
+	return definedOf({
 		creditsPartners: box(settings.creditsPartners),
-		clickDays: String(settings.clickDays),
+		clickDays: settings.clickDays?.toString(),
 		clickParameter: settings.clickParameter,
 		showsBaskets: box(settings.showsBaskets),
 		takesApplications: box(settings.takesApplications),
 		isListed: box(settings.isListed),
 		terms: settings.terms,
-		hosts: settings.hosts.join("\n"),
-	};
+		hosts: settings.hosts?.join("\n"),
+	});
 }
 
 function archiveRoute(
