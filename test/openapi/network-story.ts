@@ -117,7 +117,10 @@ async function changeProgrammes(call: Call, programId: string): Promise<void> {
 	const keyId = textOf(keys, "items", 0, "id");
 	equal((await call("DELETE", `${path}/keys/${keyId}`)).status, 200);
 	equal((await call("DELETE", `${path}/keys/${keyId}`)).json["code"], "unknown_key");
+	const stale = { headers: { "if-match": etag } };
+	equal((await call("POST", `${path}/archive`, stale)).status, 412);
 	ok(textOf((await call("POST", `${path}/archive`)).json, "archivedAt"));
+	equal((await call("POST", `${path}/resume`, stale)).status, 412);
 	equal((await call("POST", `${path}/resume`)).json["archivedAt"], null);
 	equal(countOf(await call("GET", `${NETWORK}/programmes?archived=true`)), 0);
 }
@@ -144,11 +147,14 @@ async function changePartners(call: Call, programId: string, partnerId: string):
 	equal((await call("POST", `${partnership}/codes`, { body: { code: "X" }, ...stale })).status, 412);
 	equal((await call("DELETE", `${partnership}/codes/CODE1`, stale)).status, 412);
 	deepEqual((await call("DELETE", `${partnership}/codes/code1`)).json["codes"], []);
+	equal((await call("POST", `${partnership}/end`, { body: {}, ...stale })).status, 412);
 	ok(textOf((await call("POST", `${partnership}/end`, { body: {} })).json, "endedAt"));
+	equal((await call("POST", `${partnership}/resume`, { body: {}, ...stale })).status, 412);
 	const link = { target: "https://shop-1.example/" };
 	equal((await call("POST", `${partnership}/links`, { body: link })).json["code"], "partnership_ended");
 	equal((await call("POST", `${partnership}/resume`, { body: {} })).json["endedAt"], null);
 	equal(countOf(await call("GET", `${partnership}/links`)), 1);
+	equal((await call("POST", `${path}/end`, { body: {}, ...stale })).status, 412);
 	equal((await call("POST", `${path}/end`, { body: { endsClicks: true } })).status, 200);
 	ok(textOf((await call("GET", partnership)).json, "endedAt"));
 	equal(countOf(await call("GET", `${NETWORK}/partnerships?programId=${programId}`)), 1);

@@ -83,6 +83,20 @@ export async function findNamedPartner(db: Db, publicId: string): Promise<Result
 	return partner === undefined ? refusalOf("unknown_partner", { id: publicId }) : succeed(partner);
 }
 
+async function answerPartner(
+	db: Db,
+	publicId: string,
+): Promise<Result<TokenAnswer<z.output<typeof PARTNER>>>> {
+	const partner = await findNamedPartner(db, publicId);
+	return partner.ok ? succeed({ body: showPartner(partner.value) }) : partner;
+}
+
+/** Reads a partner as it is answered, for a comparison with If-Match. */
+async function readPartner(db: Db, publicId: string): Promise<unknown> {
+	const partner = await answerPartner(db, publicId);
+	return partner.ok ? partner.value.body : null;
+}
+
 const ENDS_CLICKS = z
 	.boolean()
 	.default(false)
@@ -176,10 +190,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		isResource: true,
 		answers: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
 		faults: ["resource"],
-		async handle({ path }, { store }) {
-			const partner = await findNamedPartner(store.db, path["partnerId"] ?? "");
-			return partner.ok ? succeed({ body: showPartner(partner.value) }) : partner;
-		},
+		handle: ({ path }, { store }) => answerPartner(store.db, path["partnerId"] ?? ""),
 	}),
 	route({
 		method: "PATCH",
@@ -197,14 +208,9 @@ const partnerRoutes: readonly TokenRoute[] = [
 			const publicId = call.path["partnerId"] ?? "";
 			const found = await findNamedPartner(deps.store.db, publicId);
 			if (!found.ok) return found;
-			const within = requireMatch(deps, call, async (trx) => {
-				const partner = await findPartner(trx, publicId);
-				return partner === undefined ? null : showPartner(partner);
-			});
+			const within = requireMatch(deps, call, (trx) => readPartner(trx, publicId));
 			const changed = await renamePartner(within, call.holder, found.value.id, call.body);
-			if (!changed.ok) return changed;
-			const partner = await findNamedPartner(deps.store.db, publicId);
-			return partner.ok ? succeed({ body: showPartner(partner.value) }) : partner;
+			return changed.ok ? answerPartner(deps.store.db, publicId) : changed;
 		},
 	}),
 	route({
@@ -217,13 +223,16 @@ const partnerRoutes: readonly TokenRoute[] = [
 			"The partner keeps what was earned. Its links lead to the shops without a click ID, and its codes credit nobody. If it is repeated, nothing changes.",
 		body: z.strictObject({ endsClicks: ENDS_CLICKS }),
 		sample: { endsClicks: false },
+		isResource: true,
 		answers: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
-		faults: ["fields", "resource", "value"],
-		async handle({ path, holder, body }, deps) {
-			const partner = await findNamedPartner(deps.store.db, path["partnerId"] ?? "");
+		faults: ["fields", "resource", "precondition", "value"],
+		async handle(call, deps) {
+			const publicId = call.path["partnerId"] ?? "";
+			const partner = await findNamedPartner(deps.store.db, publicId);
 			if (!partner.ok) return partner;
-			const ended = await endPartner(deps, holder, partner.value.id, body.endsClicks);
-			return ended.ok ? succeed({ body: showPartner(partner.value) }) : ended;
+			const within = requireMatch(deps, call, (trx) => readPartner(trx, publicId));
+			const ended = await endPartner(within, call.holder, partner.value.id, call.body.endsClicks);
+			return ended.ok ? answerPartner(deps.store.db, publicId) : ended;
 		},
 	}),
 ];
@@ -295,6 +304,12 @@ async function answerPartnership(
 	return succeed({ body: shown });
 }
 
+/** Reads a partnership as it is answered, for a comparison with If-Match. */
+async function readPartnership(db: Db, publicId: string): Promise<unknown> {
+	const partnership = await answerPartnership(db, publicId);
+	return partnership.ok ? partnership.value.body : null;
+}
+
 /** Saves the fields of a partnership that `change` returns, as `savePartnership` takes them. */
 async function save(
 	deps: TokenApiDeps,
@@ -308,10 +323,7 @@ async function save(
 	const { db } = deps.store;
 	const found = await findNamedPartnership(db, publicId);
 	if (!found.ok) return found;
-	const within = requireMatch(deps, call, async (trx) => {
-		const shown = await answerPartnership(trx, publicId);
-		return shown.ok ? shown.value.body : null;
-	});
+	const within = requireMatch(deps, call, (trx) => readPartnership(trx, publicId));
 	const address = { programmeId: found.value.programme_id, publicId };
 	const fields = change(found.value);
 	if (!fields.ok) return fields;
@@ -524,20 +536,22 @@ function stateRoute(operationId: string, verb: "end" | "resume", summary: string
 		description: `${rule} If it is repeated, nothing changes.`,
 		body: verb === "end" ? z.strictObject({ endsClicks: ENDS_CLICKS }) : z.strictObject({}),
 		sample: {},
+		isResource: true,
 		answers: {
 			description: "The partnership as it is now.",
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
 		},
-		faults: ["fields", "resource", "value"],
-		async handle({ path, holder, body }, deps) {
-			const publicId = path["partnershipId"] ?? "";
+		faults: ["fields", "resource", "precondition", "value"],
+		async handle(call, deps) {
+			const publicId = call.path["partnershipId"] ?? "";
 			const found = await findNamedPartnership(deps.store.db, publicId);
 			if (!found.ok) return found;
 			const address = { programmeId: found.value.programme_id, publicId };
-			const endsClicks = body["endsClicks"] === true;
+			const endsClicks = call.body["endsClicks"] === true;
 			const state = verb === "end" ? "ended" : "active";
-			const changed = await changeState(deps, holder, address, state, endsClicks);
+			const within = requireMatch(deps, call, (trx) => readPartnership(trx, publicId));
+			const changed = await changeState(within, call.holder, address, state, endsClicks);
 			return changed.ok ? answerPartnership(deps.store.db, publicId) : changed;
 		},
 	});

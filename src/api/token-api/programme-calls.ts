@@ -387,7 +387,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;
 			const { id, public_id: publicId, currency } = found.value;
-			const within = requireMatch(deps, call, (trx) => readResource(trx, publicId));
+			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
 			const changed = await changeProgramme(within, holder, id, termsOf(body, currency));
 			if (!changed.ok) return nameWireField(changed, WIRE_FIELDS);
 			return answerProgramme(deps.store.db, publicId);
@@ -410,7 +410,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;
 			const { id, public_id: publicId } = found.value;
-			const within = requireMatch(deps, call, (trx) => readResource(trx, publicId));
+			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
 			const saved = await savePartnerTerms(within, call.holder, id, typedSettings(call.body));
 			if (!saved.ok) return saved;
 			return answerProgramme(deps.store.db, publicId);
@@ -420,7 +420,8 @@ const programmeRoutes: readonly TokenRoute[] = [
 	archiveRoute("resumeProgramme", "resume", "Resume an archived programme", resumeProgramme),
 ];
 
-async function readResource(db: Db, publicId: string): Promise<unknown> {
+/** Reads a programme as it is answered, for a comparison with If-Match. */
+async function readProgramme(db: Db, publicId: string): Promise<unknown> {
 	const programme = await answerProgramme(db, publicId);
 	return programme.ok ? programme.value.body : null;
 }
@@ -468,12 +469,12 @@ function archiveRoute(
 		description: `${rule} If it is repeated, nothing changes.`,
 		isResource: true,
 		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["resource", "value"],
-		async handle({ path, holder }, deps) {
-			const publicId = path["programmeId"] ?? "";
-			const done = await work(deps, holder, publicId);
-			if (!done.ok) return done;
-			return answerProgramme(deps.store.db, publicId);
+		faults: ["resource", "precondition", "value"],
+		async handle(call, deps) {
+			const publicId = call.path["programmeId"] ?? "";
+			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
+			const done = await work(within, call.holder, publicId);
+			return done.ok ? answerProgramme(deps.store.db, publicId) : done;
 		},
 	});
 }
