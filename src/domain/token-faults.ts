@@ -38,9 +38,10 @@ export const TOKEN_FAULTS = {
 	"token rate": {
 		too_many_calls: {
 			status: 429,
-			meaning: "More calls came with this token than its rate limit allows.",
+			meaning:
+				"More calls came with a token of the network, or with all tokens of a partner, than the limit allows.",
 			detail:
-				"More calls came with this token than the limit of {perSecond:100} a second allows. Send this one again after the time in Retry-After.",
+				"More calls came with {owner:this token} than the limit of {perSecond:100} a second allows. Send this one again after the time in Retry-After.",
 		},
 	},
 	reference: {
