@@ -125,7 +125,8 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly str
 	const field = issue?.path.join(".") ?? "";
 	if (issue?.code === "unrecognized_keys") {
 		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);
-		const where = field === "" ? `here. Known are ${fields.join(", ")}` : `of ${field}`;
+		const expected = fields.length === 0 ? "This call takes none" : `Known are ${fields.join(", ")}`;
+		const where = field === "" ? `here. ${expected}` : `of ${field}`;
 		return faultOf("unknown_field", { field: name, where });
 	}
 	if (field === "") return fault("malformed_json", "Send a JSON object here: { … }.");

@@ -35,7 +35,7 @@ function describe(instance: Instance, route: TokenRoute): Operation {
 	const right = route.right === "manage" ? " It needs a token that may change." : "";
 	const codes = codesOf(
 		...(body === undefined ? [] : (["body"] as const)),
-		...(["token", "token rate"] as const),
+		...(["token", "token rate", "fields"] as const),
 		...faults,
 		"own",
 	);

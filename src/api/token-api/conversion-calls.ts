@@ -316,7 +316,7 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 			schema: pageOf(NETWORK_CONVERSION, "A page of conversions."),
 			example: { items: [EXAMPLE_CONVERSION], next: null },
 		},
-		faults: ["fields", "cursor", "resource"],
+		faults: ["cursor", "resource"],
 		handle: ({ query }, deps) => answerConversions(query, deps),
 	}),
 	route({
@@ -370,7 +370,7 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 				hasMore: false,
 			},
 		},
-		faults: ["fields", "cursor"],
+		faults: ["cursor"],
 		async handle({ query }, deps) {
 			const { after } = query;
 			const request = readPage(deps, CHANGES_LIST, { limit: query.limit });

@@ -260,7 +260,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 			schema: TOTALS,
 			example: { countedAt: EXAMPLE.time, currencies: [], days: [] },
 		},
-		faults: ["fields"],
+		faults: [],
 		async handle({ query }, deps) {
 			const { timeZone: zone } = await deps.network.read();
 			const look = await deps.networkTallies.look({ days: Number(query.days ?? "30"), zone });
@@ -286,7 +286,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 			schema: pageOf(STATEMENT, "A page of statements."),
 			example: { items: [EXAMPLE_STATEMENT], next: null },
 		},
-		faults: ["fields", "cursor", "resource"],
+		faults: ["cursor", "resource"],
 		async handle({ query }, deps) {
 			const { partnerId, state } = query;
 			const partner = partnerId === undefined ? null : await findNamedPartner(deps.store.db, partnerId);
@@ -348,7 +348,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 				next: null,
 			},
 		},
-		faults: ["fields", "cursor", "resource"],
+		faults: ["cursor", "resource"],
 		async handle({ path, query }, deps) {
 			const partner = await findNamedPartner(deps.store.db, path["partnerId"] ?? "");
 			if (!partner.ok) return partner;

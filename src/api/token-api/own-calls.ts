@@ -258,7 +258,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 				next: null,
 			},
 		},
-		faults: ["fields", "cursor", "resource"],
+		faults: ["cursor", "resource"],
 		async handle(call, deps) {
 			const { query } = call;
 			const all = await partnershipsOf(deps, call);
@@ -302,7 +302,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 				],
 			},
 		},
-		faults: ["fields"],
+		faults: [],
 		async handle(call, deps) {
 			const { timeZone: zone } = await deps.network.read();
 			const read = readTotals(call.query, zone, call.nowMs);
@@ -327,7 +327,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 			schema: pageOf(LINK, "A page of links."),
 			example: { items: [EXAMPLE_LINK], next: null },
 		},
-		faults: ["fields", "cursor"],
+		faults: ["cursor"],
 		async handle(call, deps) {
 			const list = `own links of partner:${partnerIdOf(call)}`;
 			const request = readPage(deps, list, call.query);
@@ -355,7 +355,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		sample: { programId: EXAMPLE.programmeId, target: "https://nordlicht.example/", code: "summer" },
 		creates: true,
 		answers: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
-		faults: ["fields", "resource", "reference", "value"],
+		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const found = inProgramme(await partnershipsOf(deps, call), call.body.programId);
 			return found.ok ? createLink(deps, call, found.value) : found;
@@ -374,7 +374,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 			schema: pageOf(STATEMENT, "A page of statements."),
 			example: { items: [EXAMPLE_STATEMENT], next: null },
 		},
-		faults: ["fields", "cursor"],
+		faults: ["cursor"],
 		async handle(call, deps) {
 			const month = readMonth(call.query.month);
 			if (!month.ok) return month;

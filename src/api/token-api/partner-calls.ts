@@ -123,7 +123,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 			schema: pageOf(PARTNER, "A page of partners."),
 			example: { items: [EXAMPLE_PARTNER], next: null },
 		},
-		faults: ["fields", "cursor"],
+		faults: ["cursor"],
 		async handle({ query }, deps) {
 			const archived = query.archived === "true" ? "only" : "no";
 			const list = `network partners, archived: ${archived}`;
@@ -165,7 +165,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 			}),
 			example: { partner: EXAMPLE_PARTNER, invitation: null },
 		},
-		faults: ["fields", "reference", "value"],
+		faults: ["reference", "value"],
 		async handle(call, deps) {
 			const { name, site, email } = call.body;
 			const created = await createOnce(deps, call, "createPartner", {
@@ -203,7 +203,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		sample: { name: "Blog" },
 		isResource: true,
 		answers: { description: "The partner as it is now.", schema: PARTNER, example: EXAMPLE_PARTNER },
-		faults: ["fields", "resource", "precondition", "value"],
+		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["partnerId"] ?? "";
 			const found = await findNamedPartner(deps.store.db, publicId);
@@ -225,7 +225,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		sample: { endsClicks: false },
 		isResource: true,
 		answers: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
-		faults: ["fields", "resource", "precondition", "value"],
+		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["partnerId"] ?? "";
 			const partner = await findNamedPartner(deps.store.db, publicId);
@@ -392,7 +392,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			schema: pageOf(PARTNERSHIP, "A page of partnerships."),
 			example: { items: [EXAMPLE_PARTNERSHIP], next: null },
 		},
-		faults: ["fields", "cursor", "resource"],
+		faults: ["cursor", "resource"],
 		async handle({ query }, deps) {
 			const { db } = deps.store;
 			const programme = query.programId === undefined ? null : await findNamed(db, query.programId);
@@ -424,7 +424,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		sample: { programId: EXAMPLE.programmeId, partnerId: EXAMPLE.partnerId },
 		creates: true,
 		answers: { description: "The partnership.", schema: PARTNERSHIP, example: EXAMPLE_PARTNERSHIP },
-		faults: ["fields", "resource", "reference", "value"],
+		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const { db } = deps.store;
 			const programme = await findNamed(db, call.body.programId);
@@ -468,7 +468,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
 		},
-		faults: ["fields", "sale", "event type", "resource", "precondition", "value"],
+		faults: ["sale", "event type", "resource", "precondition", "value"],
 		handle: (call, deps) =>
 			save(deps, call, ({ programme_currency: currency }) =>
 				succeed({ typed: typedCommission(call.body, currency) }),
@@ -492,7 +492,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
 		},
-		faults: ["fields", "resource", "precondition", "value"],
+		faults: ["resource", "precondition", "value"],
 		handle: (call, deps) =>
 			save(deps, call, () => {
 				const code = readOneCode(call.body.code);
@@ -513,7 +513,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
 		},
-		faults: ["fields", "resource", "precondition", "value"],
+		faults: ["resource", "precondition", "value"],
 		handle: (call, deps) =>
 			save(deps, call, () => {
 				const code = readOneCode(call.path["code"] ?? "");
@@ -542,7 +542,7 @@ function stateRoute(operationId: string, verb: "end" | "resume", summary: string
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
 		},
-		faults: ["fields", "resource", "precondition", "value"],
+		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["partnershipId"] ?? "";
 			const found = await findNamedPartnership(deps.store.db, publicId);
@@ -634,7 +634,7 @@ const linkRoutes: readonly TokenRoute[] = [
 			schema: pageOf(LINK, "A page of links."),
 			example: { items: [EXAMPLE_LINK], next: null },
 		},
-		faults: ["fields", "cursor", "resource"],
+		faults: ["cursor", "resource"],
 		async handle({ path, query }, deps) {
 			const found = await findNamedPartnership(deps.store.db, path["partnershipId"] ?? "");
 			if (!found.ok) return found;
@@ -657,7 +657,7 @@ const linkRoutes: readonly TokenRoute[] = [
 		sample: { target: "https://nordlicht.example/", code: "summer" },
 		creates: true,
 		answers: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
-		faults: ["fields", "resource", "reference", "value"],
+		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const found = await findNamedPartnership(deps.store.db, call.path["partnershipId"] ?? "");
 			return found.ok ? createLink(deps, call, found.value) : found;

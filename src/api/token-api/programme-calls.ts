@@ -295,7 +295,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			schema: pageOf(PROGRAMME, "A page of programmes."),
 			example: { items: [EXAMPLE_PROGRAMME], next: null },
 		},
-		faults: ["fields", "cursor"],
+		faults: ["cursor"],
 		async handle({ query }, deps) {
 			const { db } = deps.store;
 			const isArchived = query.archived === "true";
@@ -336,7 +336,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			schema: CREATED_PROGRAMME,
 			example: { programme: EXAMPLE_PROGRAMME, owner: null },
 		},
-		faults: ["fields", "sale", "event type", "reference", "value"],
+		faults: ["sale", "event type", "reference", "value"],
 		async handle(call, deps) {
 			const { holder: actor, body } = call;
 			const created = await createOnce(deps, call, "createProgramme", {
@@ -381,7 +381,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		sample: { commission: { percent: "9" } },
 		isResource: true,
 		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["fields", "sale", "event type", "resource", "precondition", "value"],
+		faults: ["sale", "event type", "resource", "precondition", "value"],
 		async handle(call, deps) {
 			const { holder, body } = call;
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
@@ -405,7 +405,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
 		isResource: true,
 		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["fields", "resource", "precondition", "value"],
+		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;
@@ -568,7 +568,7 @@ const keyRoutes: readonly TokenRoute[] = [
 			schema: ISSUED_KEY,
 			example: { id: EXAMPLE.keyId, key: "rbk_example", secret: "rbs_example" },
 		},
-		faults: ["fields", "resource", "reference", "value"],
+		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const { name, right } = call.body;
 			const publicId = call.path["programmeId"] ?? "";
@@ -624,7 +624,7 @@ const personRoutes: readonly TokenRoute[] = [
 			schema: SENT_LINK,
 			example: { email: "owner@nordlicht.example", isMailed: true, link: null },
 		},
-		faults: ["fields", "resource", "reference", "value"],
+		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;

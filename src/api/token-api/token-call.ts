@@ -6,6 +6,7 @@
 //
 // A call runs the use case of its page, which checks the holder's permission again in its own transaction.
 
+import * as z from "zod";
 import type { Admission } from "../../concurrency/admission.ts";
 import { createTokenBuckets, type Rate } from "../../concurrency/rate-limit.ts";
 import { TOKEN_RIGHT_WORDS, type TokenRight, tokenGrants } from "../../domain/api-token.ts";
@@ -23,8 +24,8 @@ import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type To
 import { CallRefused } from "./transaction.ts";
 
 /**
- * Rate of calls with one token, or with all tokens of a partner. A portal that sets up a whole network makes some thousand calls in a row, and a program
- * that runs wild is slowed down.
+ * Rate of calls with one token of the network, or with all tokens of a partner. A portal that sets up a whole network
+ * makes some thousand calls in a row, and a program that runs wild is slowed down.
  */
 export const TOKEN_RATE: Rate = { burst: 1_000, perSecond: 100 };
 /**
@@ -95,7 +96,8 @@ export function createTokenCalls(
 					return answerFault(faultOf("wrong_token", words));
 				}
 				if (!buckets.take(ownerOf(token), clock.monotonicMs())) {
-					return answerFault(faultOf("too_many_calls", { perSecond: TOKEN_RATE.perSecond }));
+					const owner = token.partner_id === null ? "this token" : "all tokens of this partner";
+					return answerFault(faultOf("too_many_calls", { owner, perSecond: TOKEN_RATE.perSecond }));
 				}
 				return await answer(c, route, known.value);
 			} catch (error) {
@@ -140,10 +142,12 @@ async function readCall(
 	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs });
 }
 
+/** The query of a call that has none. */
+const NO_QUERY = z.strictObject({});
+
 function readQuery({ query: schema }: TokenRoute, search: URLSearchParams): Result<unknown> {
 	const names = parseQuery(search);
-	if (!names.ok || schema === undefined) return names;
-	return checkFields(schema, names.value);
+	return names.ok ? checkFields(schema ?? NO_QUERY, names.value) : names;
 }
 
 async function readFields(c: AppContext, { body: schema }: TokenRoute): Promise<Result<unknown>> {
