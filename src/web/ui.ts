@@ -69,9 +69,10 @@ export function plainDay(day: string): Html {
 	return html`<time class="nowrap" datetime="${day}">${day}</time>`;
 }
 
-/** Shows an email address with optional line breaks after "@" and ".", so that it fits into a narrow cell. */
+/** Shows an email address with optional line breaks, if possible after "@" and ".", so that it fits into a narrow cell. */
 export function emailText(email: string): Html {
-	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
+	const parts = email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`));
+	return html`<span class="break">${parts}</span>`;
 }
 
 /** Shows an amount in the reader's number format, so that it can be copied into a spreadsheet. */
@@ -453,8 +454,8 @@ export function dataTable<Row>(table: {
 	empty: Content;
 	rowId?(row: Row): string;
 	/**
-	 * True if each row becomes a small card on a phone, with each cell beside its column's title. "tight" puts
-	 * several cells on one line, for long lists with short cells.
+	 * True if each row becomes a small card in a narrow place, such as on a phone, with each cell beside its column's
+	 * title. "tight" puts several cells on one line, for long lists with short cells.
 	 */
 	stacks?: boolean | "tight";
 }): Html {

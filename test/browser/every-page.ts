@@ -93,6 +93,8 @@ export function testEveryPage(browser: () => Browser): void {
 			["/system/audit", 900],
 			[inbound, 768],
 			[inbound, 1024],
+			[`${site.main}/conversions`, 1000],
+			[`${site.partnerBase}/conversions`, 1024],
 		] as const) {
 			await page.setViewportSize({ width, height: 900 });
 			await page.goto(path);

@@ -93,6 +93,12 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		body: `<div class="late">${LINES}</div>`,
 		flaw: /^390 px, light: scrollable-region-focusable: .*class="late"/,
 	},
+	{
+		what: "a table that must be scrolled sideways on a tablet",
+		style: ".table-scroll { overflow: auto } @media (min-width: 500px) { p { width: 700px } }",
+		body: '<div class="table-scroll" tabindex="0" role="region" aria-label="Late"><p>One</p></div>',
+		flaw: /^640 px: a table is wider than its place: Late$/,
+	},
 ];
 
 export function testFlaws(browser: () => Browser): void {

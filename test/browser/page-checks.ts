@@ -1,4 +1,5 @@
-// Checks for every page: accessibility and layout, in both themes, on a phone and on a desktop.
+// Checks for every page: accessibility and layout, in both themes, on a phone and on a desktop, and whether it fits a
+// tablet.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -48,6 +49,12 @@ const ROUND = [
 ] as const;
 
 /**
+ * Widths of tablets. Only the layout of pages with tables is checked there, because a tablet shows the looks and the
+ * other parts of a phone or of a desktop.
+ */
+const TABLETS = [640, 768] as const;
+
+/**
  * Returns all flaws of the open page. Looks that were measured on another page are not measured again. A caller that checks
  * many pages passes the same `measured` to each call.
  */
@@ -63,6 +70,12 @@ export async function findFlaws(page: Page, measured: MeasuredLooks = new Map())
 		const result = await page.evaluate<MeasuredPage>(call);
 		for (const look of result.measured) known.add(look);
 		flaws.push(...result.flaws.map((flaw) => `${at}: ${flaw}`));
+	}
+	const hasTable = await page.evaluate<boolean>(`document.querySelector(".table-scroll") !== null`);
+	for (const width of hasTable ? TABLETS : []) {
+		await showAt(page, width);
+		const wide = await page.evaluate<string[]>(`[...${FIND_OVERFLOW}, ...${FIND_WIDE_TABLES}]`);
+		flaws.push(...wide.map((flaw) => `${width} px: ${flaw}`));
 	}
 	await showAt(page, 1440);
 	return flaws;
@@ -234,6 +247,11 @@ const FIND_OVERFLOW = `(() => {
 	});
 	return ["it is wider than the window because of " + wide.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)).join(" ; ")];
 })()`;
+
+/** Finds tables that must be scrolled sideways. */
+const FIND_WIDE_TABLES = `[...document.querySelectorAll(".table-scroll")]
+	.filter((table) => table.checkVisibility() && table.scrollWidth > table.clientWidth)
+	.map((table) => "a table is wider than its place: " + table.getAttribute("aria-label"))`;
 
 /** Finds commands and texts that do not wrap or do not begin at the top of their box. Code with a title may scroll. */
 const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")].flatMap((box) => {

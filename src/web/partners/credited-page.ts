@@ -124,7 +124,10 @@ const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 		namesRow: true,
 		cell: (row) => html`<span class="mono break">${row.public_id}</span>`,
 	},
-	{ title: "Programme", cell: (row) => row.programme_name },
+	{
+		title: "Programme",
+		cell: ({ programme_name: name }) => html`<span class="cell-clip" title="${name}">${name}</span>`,
+	},
 	{ title: "Status", cell: decisionCell },
 	{
 		title: "Commission",

@@ -116,7 +116,7 @@ async function failingSection({ store, clock }: WebDeps): Promise<Html | null> {
 }
 
 function programmeLink({ publicId, name }: { publicId: string; name: string }): Html {
-	return html`<a href="${paths.overviewPath(publicId)}">${name}</a>`;
+	return html`<a class="break" href="${paths.overviewPath(publicId)}">${name}</a>`;
 }
 
 function numberLink(number: number, words: string, href: string): Html {

@@ -98,7 +98,7 @@ test("the IP address of a sign-in is shown below the person", async (t) => {
 	const { text } = await staff.open("/system/audit?action=person.signed_in");
 	assert.match(
 		text,
-		/mira@<wbr>network\.<wbr>example<\/span><span class="secondary">from [0-9a-f.:]+<\/span>/,
+		/mira@<wbr>network\.<wbr>example<\/span><\/span><span class="secondary">from [0-9a-f.:]+<\/span>/,
 	);
 });
 
