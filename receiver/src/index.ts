@@ -21,6 +21,7 @@ export {
 export type { CallFailure, Misconfigured } from "./client/failure.ts";
 export type { ClientOptions } from "./client/options.ts";
 export type { Programme } from "./client/programme.ts";
+export type { RecordedRefund } from "./client/recorded-refund.ts";
 export type { Approval, ConversionQuery, Decision, ReasonedDecision, Refund, Sale } from "./client/report.ts";
 export type { RetryPolicy } from "./client/retry.ts";
 export { isKnownEvent, type KnownEvent, type LaterEvent, type PostbackEvent } from "./event.ts";

@@ -70,7 +70,8 @@ test("a sale is recorded, and reporting it again returns a duplicate with the fi
 	const again = await client.record({ ...reported, basketValue: "1" });
 	ok(again.ok);
 	deepEqual([again.outcome, again.attempts, again.conversion], ["DUPLICATE", 1, first.conversion]);
-	deepEqual(await client.conversion(id), { ok: true, attempts: 1, conversion: first.conversion });
+	const shown = { ok: true, attempts: 1, conversion: first.conversion, refunds: [] };
+	deepEqual(await client.conversion(id), shown);
 });
 
 test("a pixel's conversion is confirmed by the server's report", async () => {
@@ -112,7 +113,11 @@ test("a refund returns the amounts that are left, once however often it is sent,
 	const { basketValue, refundedValue, status, updatedAt } = first.conversion;
 	deepEqual([first.outcome, basketValue, refundedValue, status], ["REFUNDED", "70.00", "30.00", "RECORDED"]);
 	deepEqual(again, first);
-	const listed = await client.conversions({ changedFrom: updatedAt, orderId: "F-1" });
+	const { refundedAt, ...refunded } = first.refund;
+	deepEqual(refunded, { refundId: "CN-1", amount: "30.00", basketValue: "70.00", reason: "RETURN" });
+	const changedFrom = new Date(Date.parse(refundedAt));
+	equal(refundedAt, updatedAt);
+	const listed = await client.conversions({ changedFrom, orderId: "F-1" });
 	deepEqual(listed.ok && listed.conversions, [first.conversion]);
 	const number = await client.refund(Object.assign({ ...refund }, { amount: 30 }));
 	deepEqual(
@@ -120,7 +125,13 @@ test("a refund returns the amounts that are left, once however often it is sent,
 		["amount_not_a_string", 0],
 	);
 	const rest = await client.refund({ ...refund, refundId: "CN-2", amount: "70.00" });
-	deepEqual([rest.ok && rest.outcome, rest.ok && rest.conversion.status], ["REVERSED", "REVERSED"]);
+	ok(rest.ok);
+	deepEqual(
+		[rest.outcome, rest.conversion.status, rest.refund.basketValue],
+		["REVERSED", "REVERSED", "0.00"],
+	);
+	const shown = await client.conversion(rest.conversion.id);
+	deepEqual(shown.ok && shown.refunds, [first.refund, rest.refund]);
 });
 
 test("in a batch each item has its outcome or its refusal, and a bad one spoils no other", async () => {

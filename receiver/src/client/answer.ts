@@ -3,6 +3,7 @@
 
 import { isObject } from "../json.ts";
 import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
+import { parseRefund, type RecordedRefund } from "./recorded-refund.ts";
 
 /** Reads the content of an answer. The texts in `hidden` are removed from messages of the service. */
 export type ReadAnswer<Value> = (json: unknown, hidden: readonly string[]) => Parsed<Value>;
@@ -16,6 +17,16 @@ export type Decided<Outcome extends string> = {
 	 * Fields in which a repeated sale (`DUPLICATE`) differs from the stored conversion, which stays unchanged.
 	 */
 	readonly differs?: readonly string[];
+	/** The refund, if the decision is one. */
+	readonly refund?: RecordedRefund;
+};
+
+export type Refunded = Decided<"REFUNDED" | "REVERSED"> & { readonly refund: RecordedRefund };
+
+export type Shown = {
+	readonly conversion: Conversion;
+	/** Refunds of the conversion, the oldest first. */
+	readonly refunds: readonly RecordedRefund[];
 };
 
 export type Page = {
@@ -36,19 +47,40 @@ export function readDecided<Outcome extends string>(
 		const conversion = parseConversion(json["conversion"]);
 		if (!conversion.ok) return conversion;
 		const { credit, differs } = json;
+		const refund = json["refund"] === undefined ? undefined : parseRefund(json["refund"]);
+		if (refund?.ok === false) return refund;
 		const also = {
 			...(typeof credit === "string" ? { credit } : {}),
+			...(refund === undefined ? {} : { refund: refund.value }),
 			...(Array.isArray(differs) ? { differs: differs.filter((field) => typeof field === "string") } : {}),
 		};
 		return { ok: true, value: { outcome, conversion: conversion.value, ...also } };
 	};
 }
 
-export const readShown: ReadAnswer<{ readonly conversion: Conversion }> = (json) => {
+const readRefundDecision = readDecided(["REFUNDED", "REVERSED"]);
+
+/** Reads the answer to a refund, which must contain the refund. */
+export const readRefunded: ReadAnswer<Refunded> = (json, hidden) => {
+	const decided = readRefundDecision(json, hidden);
+	if (!decided.ok) return decided;
+	const { refund } = decided.value;
+	if (refund === undefined) return notPromised("it has no refund");
+	return { ok: true, value: { ...decided.value, refund } };
+};
+
+export const readShown: ReadAnswer<Shown> = (json) => {
 	if (!isObject(json)) return notPromised("it is not a JSON object");
 	const conversion = parseConversion(json["conversion"]);
 	if (!conversion.ok) return conversion;
-	return { ok: true, value: { conversion: conversion.value } };
+	if (!Array.isArray(json["refunds"])) return notPromised("refunds is not a list");
+	const refunds: RecordedRefund[] = [];
+	for (const one of json["refunds"]) {
+		const refund = parseRefund(one);
+		if (!refund.ok) return refund;
+		refunds.push(refund.value);
+	}
+	return { ok: true, value: { conversion: conversion.value, refunds } };
 };
 
 /**

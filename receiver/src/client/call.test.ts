@@ -89,7 +89,8 @@ for (const [outcome, call] of decisions) {
 }
 
 test("another conversion than the requested one is reported as unexpected", async (t) => {
-	const service = await startFailingService(t, { status: 200, body: { conversion: sampleConversion } });
+	const body = { conversion: sampleConversion, refunds: [] };
+	const service = await startFailingService(t, { status: 200, body });
 	const result = await clientOf(service).conversion("cnv_1");
 	assert.equal(!result.ok && result.kind, "unexpected");
 	assert.match(result.ok ? "" : result.detail, /it is about another conversion/);

@@ -8,6 +8,7 @@ import {
 	type PlannedAnswer,
 	recorded,
 	sampleConversion,
+	sampleRefund,
 	secret,
 	startFailingService,
 } from "./failing-service.test-support.ts";
@@ -32,7 +33,10 @@ test("each method makes its call and returns outcome, conversion and number of t
 		decided("APPROVED"),
 		decided("REJECTED"),
 		decided("REVERSED"),
-		decided("REFUNDED"),
+		{
+			status: 200,
+			body: { outcome: "REFUNDED", conversion: sampleConversion, refund: { ...sampleRefund, later: 1 } },
+		},
 		{
 			status: 200,
 			body: {
@@ -42,7 +46,7 @@ test("each method makes its call and returns outcome, conversion and number of t
 				differs: ["test", { toString: 1 }],
 			},
 		},
-		{ status: 200, body: { conversion: sampleConversion, later: "field" } },
+		{ status: 200, body: { conversion: sampleConversion, refunds: [sampleRefund], later: "field" } },
 		{ status: 200, body: { conversions: [sampleConversion], nextCursor: "cnv_2" } },
 	);
 	const client = clientOf(service);
@@ -56,9 +60,13 @@ test("each method makes its call and returns outcome, conversion and number of t
 	const reversal = { orderId: "A-1001", eventType: "LEAD", reason: "A_LATER_WORD" };
 	assert.deepEqual(await client.reverse(reversal), { ...done, outcome: "REVERSED" });
 	const refund = { orderId: "A-1001", refundId: "R-1", amount: "30.00", reason: "RETURN" };
-	assert.deepEqual(await client.refund(refund), { ...done, outcome: "REFUNDED" });
+	assert.deepEqual(await client.refund(refund), {
+		...done,
+		outcome: "REFUNDED",
+		refund: sampleRefund,
+	});
 	assert.deepEqual(await client.record({ ...sale, clickId: "AQ" }), repeated);
-	assert.deepEqual(await client.conversion("cnv_01HX3Y7R2K"), done);
+	assert.deepEqual(await client.conversion("cnv_01HX3Y7R2K"), { ...done, refunds: [sampleRefund] });
 	const query = { orderId: "Bücher 1/2&x=y", limit: 7, status: undefined, cursor: "cnv_9" };
 	const page = { ok: true, attempts: 1, conversions: [sampleConversion], nextCursor: "cnv_2" };
 	assert.deepEqual(await client.conversions(query), page);
@@ -267,6 +275,29 @@ for (const [what, answer, detail] of notThisApi) {
 		await service.requests[0]?.over;
 	});
 }
+
+test("an answer without the refund, or with an incomplete one, is reported as unexpected", async (t) => {
+	const { amount: _, ...incomplete } = sampleRefund;
+	const done = { outcome: "REFUNDED", conversion: sampleConversion };
+	const service = await startFailingService(
+		t,
+		{ status: 200, body: done },
+		{ status: 200, body: { ...done, refund: incomplete } },
+		{ status: 200, body: { conversion: sampleConversion, refunds: [incomplete] } },
+		{ status: 200, body: { conversion: sampleConversion } },
+	);
+	const client = clientOf(service);
+	const refund = { orderId: "A-1001", refundId: "R-1", amount: "30.00", reason: "RETURN" };
+	for (const [result, detail] of [
+		[await client.refund(refund), /it has no refund\./],
+		[await client.refund(refund), /wrong type in the refund: amount\./],
+		[await client.conversion(sampleConversion.id), /wrong type in the refund: amount\./],
+		[await client.conversion(sampleConversion.id), /refunds is not a list\./],
+	] as const) {
+		assert.equal(!result.ok && result.kind, "unexpected");
+		assert.match(result.ok ? "" : result.detail, detail);
+	}
+});
 
 for (const body of [
 	{ conversions: {}, nextCursor: null },

@@ -5,10 +5,13 @@ import {
 	type Decided,
 	type Page,
 	type ReadAnswer,
+	type Refunded,
 	readAbout,
 	readDecided,
 	readPage,
+	readRefunded,
 	readShown,
+	type Shown,
 } from "./answer.ts";
 import { type Batch, readBatch, writeBatch } from "./batch.ts";
 import { type ClientSettings, makeCall, type Success } from "./call.ts";
@@ -41,14 +44,14 @@ export type ApproveResult = Success<Decided<"APPROVED">> | CallFailure;
 export type RejectResult = Success<Decided<"REJECTED">> | CallFailure;
 export type ReverseResult = Success<Decided<"REVERSED">> | CallFailure;
 /** Result of a refund. The outcome is `REVERSED` if nothing of the order was left. */
-export type RefundResult = Success<Decided<"REFUNDED" | "REVERSED">> | CallFailure;
+export type RefundResult = Success<Refunded> | CallFailure;
 /**
  * Result of a batch. Success means that the service has processed every item. The result of each item says
  * what happened to it.
  */
 export type RecordManyResult = Success<Batch<SaleOutcome>> | CallFailure;
 export type DecideManyResult = Success<Batch<DecisionOutcome>> | CallFailure;
-export type ConversionResult = Success<{ readonly conversion: Conversion }> | CallFailure;
+export type ConversionResult = Success<Shown> | CallFailure;
 export type PageResult = Success<Page> | CallFailure;
 export type ProgrammeResult = Success<{ readonly programme: Programme }> | CallFailure;
 /** A conversion, or as the last item the reason why the list ends early. */
@@ -66,6 +69,7 @@ export type Client = {
 	recordMany(sales: readonly Sale[], options?: CallOptions): Promise<RecordManyResult>;
 	/** Makes up to 500 decisions in one call. The service processes them in their order. */
 	decideMany(decisions: readonly Decision[], options?: CallOptions): Promise<DecideManyResult>;
+	/** Returns one conversion with its refunds. */
 	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
 	/** Returns the terms of the programme on which a shop's code depends. */
 	programme(options?: CallOptions): Promise<ProgrammeResult>;
@@ -81,7 +85,6 @@ const readRecorded = readDecided(saleOutcomes);
 const readApproved = readDecided(["APPROVED"]);
 const readRejected = readDecided(["REJECTED"]);
 const readReversed = readDecided(["REVERSED"]);
-const readRefunded = readDecided(["REFUNDED", "REVERSED"]);
 
 /** Form of the service's ids. Any other text in a path could change the address of the request. */
 const idForm = /^\w{1,64}$/;

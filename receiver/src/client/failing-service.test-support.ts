@@ -69,6 +69,14 @@ export const sampleConversion = {
 	expiresAt: null,
 };
 
+export const sampleRefund = {
+	refundId: "R-1",
+	amount: "30.00",
+	basketValue: "99.90",
+	reason: "RETURN",
+	refundedAt: "2026-01-02T00:00:00.000Z",
+};
+
 export const recorded = {
 	status: 201,
 	body: { outcome: "RECORDED", conversion: sampleConversion },

@@ -1,6 +1,7 @@
 // The conversions of the fake service, and the moves that the service allows.
 
 import type { Conversion } from "../client/conversion.ts";
+import type { RecordedRefund } from "../client/recorded-refund.ts";
 import { conversionKey } from "../conversion-key.ts";
 import type { PostbackEvent } from "../event.ts";
 import type { ConversionStatus, Reason } from "../words.ts";
@@ -15,8 +16,8 @@ export type FakeBooks = {
 	readonly now: () => number;
 	/** The conversions by order id and event type, in the order in which they were recorded. */
 	readonly conversions: Map<string, Conversion>;
-	/** Refunds by conversion and refund id. */
-	readonly refunds: Set<string>;
+	/** Refunds by the id of their conversion, the oldest first. */
+	readonly refunds: Map<string, readonly RecordedRefund[]>;
 	/** Events that have not been delivered yet, the oldest first. */
 	pending: PostbackEvent[];
 };
@@ -91,16 +92,43 @@ export function refundOrder(books: FakeBooks, fields: Fields): FakeAnswer {
 	if (typeof refundId !== "string" || units === undefined) {
 		return problem(422, "invalid_field", "Send refundId, and either amount or basketValue.", "refundId");
 	}
-	const key = JSON.stringify([known.id, refundId]);
-	if (books.refunds.has(key)) return done(known.status === "REVERSED" ? "REVERSED" : "REFUNDED", known);
+	const refunds = refundsOf(books, known);
+	const earlier = refunds.find((one) => one.refundId === refundId);
+	if (earlier !== undefined) return repeatRefund(known, earlier, fields);
 	if (!moves.reverse.from.includes(known.status)) return notAllowed(known);
 	if (units <= 0n) return problem(422, "zero_refund", "amount must be more than zero.", "amount");
 	if (units > left) return problem(409, "refund_above_value", `Only ${known.basketValue} is left.`, "amount");
-	books.refunds.add(key);
-	if (units === left) return done("REVERSED", moveTo(books, known, "reverse", reason, "shop"));
+	const refund: RecordedRefund = {
+		refundId,
+		amount: writeUnits(units),
+		basketValue: writeUnits(left - units),
+		reason,
+		refundedAt: timeOf(books),
+	};
+	books.refunds.set(known.id, [...refunds, refund]);
+	if (units === left) return done("REVERSED", moveTo(books, known, "reverse", reason, "shop"), refund);
 	const refundedValue = writeUnits((parseUnits(known.refundedValue) ?? 0n) + units);
 	const amounts = { ...amountsOf(books, left - units), refundedValue, updatedAt: timeOf(books) };
-	return done("REFUNDED", store(books, { ...known, ...amounts }));
+	return done("REFUNDED", store(books, { ...known, ...amounts }), refund);
+}
+
+/** Answers a refund whose id was used before. It is the same refund only if its value is the same. */
+function repeatRefund(
+	known: Conversion,
+	earlier: RecordedRefund,
+	{ amount, basketValue }: Fields,
+): FakeAnswer {
+	const isSame =
+		amount === undefined
+			? parseUnits(basketValue) === parseUnits(earlier.basketValue)
+			: parseUnits(amount) === parseUnits(earlier.amount);
+	if (!isSame) return problem(409, "refund_id_used", `The refund ${earlier.refundId} has another value.`);
+	return done(parseUnits(earlier.basketValue) === 0n ? "REVERSED" : "REFUNDED", known, earlier);
+}
+
+/** Returns the refunds of a conversion, the oldest first. */
+export function refundsOf({ refunds }: FakeBooks, { id }: Conversion): readonly RecordedRefund[] {
+	return refunds.get(id) ?? [];
 }
 
 /** Makes a move that the network decides. Throws if the conversion's status does not allow it. */
@@ -178,8 +206,8 @@ function amountsOf({ commissionPercent, networkFeePercent }: FakeBooks, units: b
 	};
 }
 
-function done(outcome: string, conversion: Conversion): FakeAnswer {
-	return { status: 200, body: { outcome, conversion } };
+function done(outcome: string, conversion: Conversion, refund?: RecordedRefund): FakeAnswer {
+	return { status: 200, body: { outcome, conversion, ...(refund === undefined ? {} : { refund }) } };
 }
 
 function unknownOrder(orderId: unknown): FakeAnswer {

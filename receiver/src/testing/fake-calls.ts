@@ -11,6 +11,7 @@ import {
 	programmeId,
 	recordSale,
 	refundOrder,
+	refundsOf,
 } from "./fake-books.ts";
 
 export type { FakeAnswer } from "./fake-answer.ts";
@@ -63,7 +64,7 @@ function answerGet(books: FakeBooks, pathname: string, query: URLSearchParams): 
 	if (id !== undefined) {
 		const conversion = [...books.conversions.values()].find((one) => one.id === id);
 		if (conversion === undefined) return problem(404, "unknown_conversion", "There is no such conversion.");
-		return { status: 200, body: { conversion, refunds: [] } };
+		return { status: 200, body: { conversion, refunds: refundsOf(books, conversion) } };
 	}
 	if (pathname === "/v1/programme") return { status: 200, body: { programme: describeProgramme(books) } };
 	if (pathname !== "/v1/conversions") {

@@ -20,7 +20,10 @@ test("a client of the fake service records, decides, refunds and lists as with t
 	for (const _ of ["first", "again"]) {
 		const refunded = await client.refund(refund);
 		deepEqual(refunded.ok && [refunded.outcome, refunded.conversion.basketValue], ["REFUNDED", "100.00"]);
+		deepEqual(refunded.ok && [refunded.refund.amount, refunded.refund.basketValue], ["29.90", "100.00"]);
 	}
+	const reused = await client.refund({ ...refund, amount: "1.00" });
+	equal(!reused.ok && reused.code, "refund_id_used");
 	const approved = await client.approve({ orderId: "1001" });
 	equal(approved.ok && approved.conversion.status, "APPROVED");
 	const rejected = await client.reject({ orderId: "1001", reason: "FRAUD" });
@@ -38,6 +41,8 @@ test("a client of the fake service records, decides, refunds and lists as with t
 	deepEqual(shown.ok && shown.conversion, conversion);
 	const last = await client.refund({ ...refund, refundId: "R-2", basketValue: "0", amount: undefined });
 	equal(last.ok && last.outcome, "REVERSED");
+	const again = await client.conversion(conversion?.id ?? "");
+	deepEqual(again.ok && again.refunds.map(({ refundId }) => refundId), ["R-1", "R-2"]);
 });
 
 test("batches have a result for each item, and codes of refusals are those of the service", async () => {

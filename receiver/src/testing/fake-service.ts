@@ -103,7 +103,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
 		networkFeePercent: options.networkFeePercent ?? 2.5,
 		now,
 		conversions: new Map(),
-		refunds: new Set(),
+		refunds: new Map(),
 		pending: [],
 	};
 	const checkSignature = createSignatureCheck({ apiKey, secrets, brand, now });
