@@ -97,8 +97,10 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		await setup.client.record({ orderId: odd, basketValue: "1.00", test: true });
 		await untilReceived(receiver, 1, listening);
 		await listening.said(/"verdict"/);
-		const [line = "", ...rest] = listening.stdout.trimEnd().split("\n");
+		const [start = "", line = "", ...rest] = listening.stdout.trimEnd().split("\n");
 		deepEqual(rest, []);
+		const { cursor: startCursor, ...greeting } = JSON.parse(start);
+		deepEqual(greeting, { event: "listening", programId: setup.account.programmeId });
 		const { sent, at, tookMs, cursor, conversionId, ...others } = JSON.parse(line);
 		deepEqual(others, {
 			event: "conversion.recorded",
@@ -118,9 +120,15 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		listening.kill("SIGTERM");
 		equal((await listening.ended()).code, 0);
 
+		const fromStart = await setup.listen(receiver.url, [`--since=${startCursor}`, "--test-only"]);
+		await untilReceived(receiver, 2, fromStart);
+		deepEqual(shown(receiver), Array(2).fill(`${odd} RECORDED`), "the first event is fetched again");
+		fromStart.kill("SIGTERM");
+		equal((await fromStart.ended()).code, 0);
+
 		await setup.client.approve({ orderId: odd });
 		const again = await setup.listen(receiver.url, [`--since=${cursor}`, "--print-body"]);
-		await untilReceived(receiver, 2, again);
+		await untilReceived(receiver, 3, again);
 		await again.said(/^SHA-256 of /m);
 		match(again.stdout, /conversion\.approved {2}odd \\u\{e000\}😀 {2}/);
 		match(again.stdout, /^\{"event":"conversion\.approved",/m);

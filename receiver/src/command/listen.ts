@@ -10,7 +10,7 @@ import { createAnswerTeller } from "./answer-teller.ts";
 import { type Connection, openStream } from "./event-stream.ts";
 import { createReport } from "./forward-report.ts";
 import { createChecking, createForwarding } from "./handle-event.ts";
-import { showPlainly } from "./plain-text.ts";
+import { showPlainly, writePlainJson } from "./plain-text.ts";
 import { describeProblem } from "./service-words.ts";
 import { readSettings, type Settings, settingsNote, urlOption } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";
@@ -52,7 +52,10 @@ export const listenUsage: Usage = {
 		"test-only": { type: "boolean", help: "only events of test conversions" },
 		since: { type: "string", value: "CURSOR", help: "go on after this cursor (as --json prints it)" },
 		"print-body": { type: "boolean", help: "show each request as it was sent, and its body's SHA-256" },
-		json: { type: "boolean", help: "print JSON, one object per line, for scripts" },
+		json: {
+			type: "boolean",
+			help: "print JSON, one object per line, for scripts; the first has the starting cursor",
+		},
 	},
 	notes: [
 		`Each event is forwarded once, whatever your endpoint answers; the line says what the service would do
@@ -137,7 +140,7 @@ async function followEvents(
 		const openedAtMs = performance.now();
 		for await (const message of messages) {
 			if (stopSignal.aborted) return;
-			if (message.event === "listening") sayListening(message.data);
+			if (message.event === "listening") sayListening(message);
 			else if (message.event !== "") await take(message);
 			cursor = message.id ?? cursor;
 		}
@@ -151,8 +154,9 @@ async function followEvents(
 		);
 	}
 
-	function sayListening(data: string): void {
-		const say = given.flag("json") ? screen.error : screen.out;
+	function sayListening({ data, id }: StreamMessage): void {
+		const asJson = given.flag("json");
+		const say = asJson ? screen.error : screen.out;
 		if (isLost && wasConnected) screen.error("Connected again.");
 		isLost = false;
 		if (wasConnected) return;
@@ -169,6 +173,8 @@ async function followEvents(
 		if (cursor === undefined) {
 			say("Events from before this moment are not shown. Send a test conversion now.");
 		}
+		// With this cursor a script can fetch even the first event again.
+		if (asJson) screen.out(writePlainJson({ event: "listening", programId: programme, cursor: id ?? null }));
 	}
 
 	async function take(message: StreamMessage): Promise<void> {
