@@ -2,7 +2,7 @@
 // places orders through Vendure's own APIs, kills both sides, and compares the books to the cent. It needs `npm ci` in
 // integrations/vendure, and is not part of `npm test`.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { createClient } from "@ringback/receiver";
 import { sql } from "kysely";
 import { realClock } from "../../src/outside/clock.ts";
+import { assignPartner } from "../../src/partners/assign.ts";
 import {
 	insertCode,
 	insertPartner,
@@ -26,15 +27,19 @@ import { DOWNLOADS, PACKED_VERSIONS } from "../support/packed-package.ts";
 import { freePort } from "../support/postgres.ts";
 import { prepareDatabase, withWorkplace } from "../support/prepare-database.ts";
 import { runProgram } from "../support/run-program.ts";
-import type { ShopAccount } from "../support/shop-account.ts";
+import { expectValue, type ShopAccount } from "../support/shop-account.ts";
+import { addPerson, signInAs } from "../support/signed-in.ts";
 import { until } from "../support/until.ts";
 import { Customer, type OrderInBooks, ShopStaff } from "./shop-acts.ts";
-import { ShopProcess, startTlsProxy, type TlsProxy } from "./vendure-shop.ts";
+import { type ReconciliationResult, ShopProcess, startTlsProxy, type TlsProxy } from "./vendure-shop.ts";
 
 const PLUGIN = fileURLToPath(new URL("../../integrations/vendure/", import.meta.url));
 const BRAND = "Service";
 const SECRET_KEY = "5e".repeat(32);
 const ORDERS = 48;
+/** The programme's rule for most of the test, and another one for a few orders at its end. */
+const OTHER_RULE = "GOODS_NET";
+const OTHER_RULE_ORDERS = 7;
 const LINK_CODE = "garden";
 /** Coupon codes of the shop. The first two belong to partners, and the last to nobody. */
 const COUPONS = { SUMMER10: 10, GARDEN5: 5, HOUSE3: 3 } as const;
@@ -74,6 +79,14 @@ const FATES: readonly { acts: readonly Act[]; status: string }[] = [
 	{ acts: [refund(1), cancel], status: "REVERSED" },
 ];
 
+/** Fates of the orders under the other rule. */
+const OTHER_RULE_FATES: typeof FATES = [
+	{ acts: [], status: "RECORDED" },
+	{ acts: [deliver, refund(0.25)], status: "APPROVED" },
+	{ acts: [refund(0.2), refund(0.3)], status: "RECORDED" },
+	{ acts: [refund(0.4), refund(1)], status: "REVERSED" },
+];
+
 /** Which side is killed after which order. */
 const KILLS: ReadonlyMap<number, readonly ("shop" | "service")[]> = new Map([
 	[5, ["shop"]],
@@ -85,6 +98,12 @@ const KILLS: ReadonlyMap<number, readonly ("shop" | "service")[]> = new Map([
 	[41, ["shop"]],
 ]);
 
+interface ExpectedOrder {
+	status: string;
+	credit: string;
+	rule: "TOTAL" | typeof OTHER_RULE;
+}
+
 let home: Home;
 let proxy: TlsProxy;
 let shop: ShopProcess;
@@ -94,6 +113,8 @@ let service: Running;
 let settings: Settings;
 let servicePort: number;
 let shopUrl: string;
+/** The orders that were placed, by code, with what must become of them. */
+const expected = new Map<string, ExpectedOrder>();
 const cleaning: (() => Promise<void>)[] = [];
 
 before(async () => {
@@ -163,38 +184,137 @@ test("amounts follow the programme's rule, refunds lower them in proportion, and
 	);
 });
 
+test("the plugin passes the secrets to the library as they are given, so that a stray line break is refused", () => {
+	const { readSettings } = createRequire(import.meta.url)(join(PLUGIN, "dist/src/options.js"));
+	const settingsWith = (secret: string) =>
+		readSettings({ url: "https://network.example", apiKey: "rbk_1", brand: BRAND, secret });
+	createClient(settingsWith("rbs_new,rbs_old"));
+	for (const secret of ["rbs_new\n", "rbs_new,rbs_old\n", "rbs_new, rbs_old"]) {
+		throws(() => createClient(settingsWith(secret)), /white space/);
+	}
+});
+
+test("open callbacks are listed in the order in which they arrived", async () => {
+	const load = createRequire(join(PLUGIN, "dist/src/callback-receiver.js"));
+	const { RingbackCallback } = load("./entities.js");
+	const { CallbackReceiver } = load("./callback-receiver.js");
+	const { DataSource } = load("typeorm");
+	const database = new DataSource({ type: "sqljs", entities: [RingbackCallback], synchronize: true });
+	await database.initialize();
+	try {
+		const receiver = new CallbackReceiver({ rawConnection: database });
+		const keys = ["cnv_3 b", "cnv_1 a", "cnv_2 c", "cnv_1 b"];
+		const insert = (key: string) => {
+			const [conversionId, event] = key.split(" ");
+			return receiver.insert({ conversionId, event });
+		};
+		for (const key of keys) equal(await insert(key), "stored");
+		equal(await insert("cnv_1 a"), "seen");
+		const open: { conversionId: string; event: string }[] = await receiver.listOpen(3);
+		deepEqual(
+			open.map(({ conversionId, event }) => `${conversionId} ${event}`),
+			keys.slice(0, 3),
+		);
+	} finally {
+		await database.destroy();
+	}
+});
+
 test("orders, refunds and cancellations of a Vendure shop agree to the cent after kills of both sides", async () => {
 	const variants = await staff.listVariants();
-	const expected = new Map<string, { status: string; credit: string }>();
 	for (let number = 0; number < ORDERS; number++) {
-		const arrival = at(ARRIVALS, number);
-		const fate = at(FATES, number);
-		const cookie = arrival.clicks ? await clickLink() : "";
-		const customer = new Customer(shopUrl, number, cookie);
-		const variantIds = variants.filter((_, index) => index <= number % variants.length);
-		await customer.fillBasket({ variantIds, coupons: arrival.coupons });
-		const victims = KILLS.get(number);
-		if (victims === undefined) await customer.pay();
-		else await payDuringKills(customer, victims);
-		expected.set(customer.code, { status: fate.status, credit: arrival.credit });
-		for (const act of fate.acts) await act(staff, customer.code);
-		console.log(`order ${number + 1} of ${ORDERS}: ${customer.code}`);
+		await placeOrder(number, variants, at(FATES, number), "TOTAL");
+		console.log(`order ${number + 1} of ${ORDERS}`);
 	}
 	await untilQuiet();
-	const beforeReconciling = await findDifferences(expected);
-	const reconciled = await shop.reconcile();
+	const beforeReconciling = await findDifferences();
+	const reconciled = await reconcileByScheduler();
 	const status = await shop.status();
 	console.log({ beforeReconciling, reconciled, status });
-	deepEqual(await findDifferences(expected), []);
+	deepEqual(await findDifferences(), []);
 	deepEqual(beforeReconciling, [], "the books agreed before they were compared");
 	deepEqual([reconciled.corrected, reconciled.reportedAgain, reconciled.unknownHere], [0, 0, []]);
 	deepEqual([status.openCalls, status.openCallbacks], [0, 0]);
 });
 
+test("orders under another basket rule are reported by that rule, and refunds lower them in proportion", async () => {
+	await shop.kill();
+	await shop.start({ BASKET_RULE: OTHER_RULE });
+	await staff.signIn();
+	const variants = await staff.listVariants();
+	for (let number = ORDERS; number < ORDERS + OTHER_RULE_ORDERS; number++) {
+		await placeOrder(number, variants, at(OTHER_RULE_FATES, number), OTHER_RULE);
+	}
+	await untilQuiet();
+	deepEqual(await findDifferences(), []);
+});
+
+test("the nightly task corrects an order whose partner the network's staff have changed", async () => {
+	const [code = ""] =
+		[...expected].find(([, { credit, status }]) => credit === "NO_SIGNAL" && status === "RECORDED") ?? [];
+	await assignTo(code, "SUMMER10");
+	const before = await findDifferences();
+	deepEqual(
+		before.map((difference) => difference.split(":")[0]),
+		[`${code} commission`, `${code} fee`],
+	);
+	const reconciled = await reconcileByScheduler();
+	deepEqual([reconciled.corrected, reconciled.reportedAgain, reconciled.unknownHere], [1, 0, []]);
+	deepEqual(await findDifferences(), []);
+});
+
+/** Places an order, and lets become of it what is planned. Both sides may be killed during its payment. */
+async function placeOrder(
+	number: number,
+	variants: readonly string[],
+	fate: (typeof FATES)[number],
+	rule: ExpectedOrder["rule"],
+): Promise<void> {
+	const arrival = at(ARRIVALS, number);
+	const cookie = arrival.clicks ? await clickLink() : "";
+	const customer = new Customer(shopUrl, number, cookie);
+	const variantIds = variants.filter((_, index) => index <= number % variants.length);
+	await customer.fillBasket({ variantIds, coupons: arrival.coupons });
+	const victims = KILLS.get(number);
+	if (victims === undefined) await customer.pay();
+	else await payDuringKills(customer, victims);
+	expected.set(customer.code, { status: fate.status, credit: arrival.credit, rule });
+	for (const act of fate.acts) await act(staff, customer.code);
+}
+
+/** Lets Vendure's scheduler run the nightly task now, and returns its result. */
+async function reconcileByScheduler(): Promise<ReconciliationResult> {
+	const earlier = (await staff.findTask("ringback-reconcile")).lastExecutedAt;
+	await staff.runTask("ringback-reconcile");
+	await until(
+		async () => (await staff.findTask("ringback-reconcile")).lastExecutedAt !== earlier,
+		() => shop.log.slice(-3_000),
+	);
+	const { lastResult } = await staff.findTask("ringback-reconcile");
+	ok(lastResult !== null && "compared" in lastResult, JSON.stringify(lastResult));
+	return lastResult;
+}
+
+/** Assigns the order to a partner, as the network's staff do on the conversion's page. */
+async function assignTo(orderCode: string, partner: string): Promise<void> {
+	await killService();
+	await withWorkplace(settings, async (workplace) => {
+		const { store } = workplace;
+		const actor = await signInAs(store, await addPerson(store, "staff"));
+		const { public_id } = await store.db
+			.selectFrom("conversions")
+			.select("public_id")
+			.where("order_id", "=", orderCode)
+			.executeTakeFirstOrThrow();
+		expectValue(
+			await assignPartner(workplace, actor, public_id, { partner, reason: "a mail of the partner" }),
+		);
+	});
+	await startService();
+}
+
 /** Compares all orders of the shop with all conversions of the service, and both with what must have become of them. */
-async function findDifferences(
-	expected: ReadonlyMap<string, { status: string; credit: string }>,
-): Promise<string[]> {
+async function findDifferences(): Promise<string[]> {
 	const client = createClient({
 		url: serviceUrl(),
 		apiKey: account.apiKey,
@@ -221,7 +341,7 @@ async function findDifferences(
 		const wanted = expected.get(order.code);
 		const isLive = wanted?.status === "RECORDED" || wanted?.status === "APPROVED";
 		if (isLive) {
-			liveAtShop += paidAndKept(order);
+			liveAtShop += valueKept(order, wanted.rule);
 			liveAtService += Math.round(Number(conversion?.basketValue) * 100);
 		}
 		const pairs: (readonly [what: string, one: unknown, other: unknown])[] = [
@@ -233,7 +353,7 @@ async function findDifferences(
 			// The answer to a repeated report without a signal does not say who was credited.
 			["credit", ringbackCredit ?? "NO_SIGNAL", wanted?.credit],
 			...(isLive
-				? ([["money", (paidAndKept(order) / 100).toFixed(2), conversion?.basketValue]] as const)
+				? ([["money", (valueKept(order, wanted.rule) / 100).toFixed(2), conversion?.basketValue]] as const)
 				: []),
 		];
 		return pairs.flatMap(([what, one, other]) =>
@@ -245,10 +365,12 @@ async function findDifferences(
 	return differences;
 }
 
-/** Returns what the customer paid without what was paid back, from the shop's own payments. */
-function paidAndKept({ payments }: OrderInBooks): number {
+/** Returns the part of the order's value by the rule that was not paid back, from the shop's own payments. */
+function valueKept({ payments, subTotal }: OrderInBooks, rule: ExpectedOrder["rule"]): number {
 	const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
-	return sum(payments.map(({ amount, refunds }) => amount - sum(refunds.map(({ total }) => total))));
+	const paid = sum(payments.map(({ amount }) => amount));
+	const kept = paid - sum(payments.flatMap(({ refunds }) => refunds.map(({ total }) => total)));
+	return rule === "TOTAL" ? kept : Math.round((subTotal * kept) / paid);
 }
 
 /**

@@ -1,7 +1,7 @@
 // What customers and the shop's staff do, through Vendure's own Shop API and Admin API.
 
 import { ok } from "node:assert/strict";
-import { GraphQlSession } from "./vendure-shop.ts";
+import { GraphQlSession, type ReconciliationResult } from "./vendure-shop.ts";
 
 export interface PlacedOrder {
 	id: string;
@@ -12,6 +12,8 @@ export interface PlacedOrder {
 export interface OrderInBooks extends PlacedOrder {
 	orderPlacedAt: string | null;
 	totalWithTax: number;
+	/** Value of the goods without VAT. */
+	subTotal: number;
 	customFields: {
 		ringbackStatus: string | null;
 		ringbackBasketValue: string | null;
@@ -21,6 +23,13 @@ export interface OrderInBooks extends PlacedOrder {
 	};
 	lines: { id: string; quantity: number }[];
 	payments: { id: string; state: string; amount: number; refunds: { state: string; total: number }[] }[];
+}
+
+/** A task of Vendure's scheduler. */
+export interface Task {
+	id: string;
+	lastExecutedAt: string | null;
+	lastResult: ReconciliationResult | { error: string } | null;
 }
 
 export interface Basket {
@@ -99,7 +108,7 @@ export class Customer {
 	}
 }
 
-const ORDER_FIELDS = `id code state orderPlacedAt totalWithTax
+const ORDER_FIELDS = `id code state orderPlacedAt totalWithTax subTotal
 	customFields { ringbackStatus ringbackBasketValue ringbackCommission ringbackNetworkFee ringbackCredit }
 	lines { id quantity } payments { id state amount refunds { state total } }`;
 
@@ -161,6 +170,24 @@ export class ShopStaff {
 			`{ orders(options: { take: 100 }) { items { ${ORDER_FIELDS} } } }`,
 		);
 		return orders.items;
+	}
+
+	/** Asks the scheduler to run a task soon, as staff do under Settings, Scheduled tasks. */
+	async runTask(id: string): Promise<void> {
+		const { runScheduledTask } = await this.#session.ask<{ runScheduledTask: { success: boolean } }>(
+			"mutation ($id: String!) { runScheduledTask(id: $id) { success } }",
+			{ id },
+		);
+		ok(runScheduledTask.success, `the scheduler has the task ${id}`);
+	}
+
+	async findTask(id: string): Promise<Task> {
+		const { scheduledTasks } = await this.#session.ask<{ scheduledTasks: Task[] }>(
+			"{ scheduledTasks { id lastExecutedAt lastResult } }",
+		);
+		const task = scheduledTasks.find((one) => one.id === id);
+		ok(task !== undefined, `the scheduler has the task ${id}`);
+		return task;
 	}
 
 	async deliver(code: string): Promise<void> {

@@ -65,7 +65,7 @@ const LISTENS = /^The shop listens on/m;
 /** The shop's process, which can be killed and started again. */
 export class ShopProcess {
 	readonly #folder: string;
-	readonly #settings: Settings;
+	#settings: Settings;
 	#child: ChildProcess | undefined;
 	#running: Running | undefined;
 	#earlierLog = "";
@@ -81,7 +81,9 @@ export class ShopProcess {
 		if (code !== 0) throw new Error(`the shop could not be populated:\n${stdout}${stderr}`);
 	}
 
-	async start(): Promise<void> {
+	/** Starts the shop. The settings are added to the earlier ones, and stay for later starts. */
+	async start(settings: Settings = {}): Promise<void> {
+		this.#settings = { ...this.#settings, ...settings };
 		await this.#spawn([]).said(LISTENS);
 	}
 
@@ -91,10 +93,6 @@ export class ShopProcess {
 
 	status(): Promise<ShopStatus> {
 		return this.#ask("status") as Promise<ShopStatus>;
-	}
-
-	reconcile(): Promise<ReconciliationResult> {
-		return this.#ask("reconcile") as Promise<ReconciliationResult>;
 	}
 
 	/** All output of all processes of the shop. */

@@ -42,9 +42,9 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 		private readonly connection: TransactionalConnection,
 		private readonly processContext: ProcessContext,
 		private readonly saleState: SaleState,
-		@Inject(SETTINGS) { url, apiKey, secrets, brand }: Settings,
+		@Inject(SETTINGS) { url, apiKey, secret, brand }: Settings,
 	) {
-		this.client = createClient({ url, apiKey, secret: secrets, brand });
+		this.client = createClient({ url, apiKey, secret, brand });
 		this.outbox = createOutbox({
 			client: this.client,
 			load: (afterId, limit) => this.load(afterId, limit),

@@ -37,7 +37,7 @@ export class CallbackReceiver implements OnApplicationBootstrap, OnApplicationSh
 	onApplicationBootstrap(): void {
 		if (!this.processContext.isServer) return;
 		this.receiver = createDurableReceiver({
-			secret: this.settings.secrets,
+			secret: this.settings.secret,
 			brand: this.settings.brand,
 			insert: (event) => this.insert(event),
 			listOpen: (limit) => this.listOpen(limit),

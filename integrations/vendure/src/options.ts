@@ -9,7 +9,7 @@ export interface RingbackPluginOptions {
 	url: string | undefined;
 	/** API key of the programme. */
 	apiKey: string | undefined;
-	/** Signing secret. While it is being replaced, two secrets with a comma between them, the new one first. */
+	/** Signing secret. While it is being replaced, both secrets with a comma between them, the new one first. */
 	secret: string | undefined;
 	/** Brand of the network, which is part of header names. The Integration page shows it. */
 	brand: string | undefined;
@@ -38,7 +38,8 @@ export interface RingbackPluginOptions {
 export interface Settings {
 	url: string;
 	apiKey: string;
-	secrets: readonly string[];
+	/** Signing secret, or `NEW,OLD`. The library splits and checks it. */
+	secret: string;
 	brand: string;
 	basketRule: BasketRule;
 	storefrontUrl: string | undefined;
@@ -61,7 +62,7 @@ export function readSettings(options: RingbackPluginOptions): Settings {
 	return {
 		url,
 		apiKey,
-		secrets: secret.split(",").map((one) => one.trim()),
+		secret,
 		brand,
 		basketRule: options.basketRule ?? "TOTAL",
 		storefrontUrl: options.storefrontUrl?.replace(/\/$/, ""),
