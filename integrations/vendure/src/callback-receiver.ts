@@ -59,12 +59,14 @@ export class CallbackReceiver implements OnApplicationBootstrap, OnApplicationSh
 		const callbacks = this.callbacks();
 		const key = { conversionId: event.conversionId, event: event.event };
 		if (await callbacks.existsBy(key)) return "seen";
+		// If the same callback arrives twice at once, the unique index refuses the second row. It is answered with 503 and
+		// comes again.
 		await callbacks.insert({ ...key, body: JSON.stringify(event) });
 		return "stored";
 	}
 
 	private async listOpen(limit: number): Promise<PostbackEvent[]> {
-		const rows = await this.callbacks().find({ where: { isDone: false }, take: limit });
+		const rows = await this.callbacks().find({ where: { isDone: false }, order: { id: "ASC" }, take: limit });
 		return rows.map(({ body }) => JSON.parse(body));
 	}
 

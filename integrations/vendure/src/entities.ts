@@ -70,13 +70,18 @@ export class RingbackCall {
 	detail!: string | null;
 }
 
-/** A callback that was received. Its key recognizes repeats. */
+/** A callback that was received. Conversion and event recognize repeats. */
 @Entity({ name: "ringback_callback" })
+@Index(["conversionId", "event"], { unique: true })
 export class RingbackCallback {
-	@PrimaryColumn("varchar")
+	/** Number in the order of arrival, in which open callbacks are handled. */
+	@PrimaryGeneratedColumn()
+	id!: number;
+
+	@Column("varchar")
 	conversionId!: string;
 
-	@PrimaryColumn("varchar")
+	@Column("varchar")
 	event!: string;
 
 	@Column("text")

@@ -1,5 +1,5 @@
 // A real Vendure shop for the test: sqljs, a few products, the dummy payment handler of Vendure, and the plugin. The
-// test starts it as a process of its own and kills it. It answers two commands on its standard input.
+// test starts it as a process of its own and kills it. It answers each line on its standard input with its status.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,6 +8,7 @@ import type { INestApplication } from "@nestjs/common";
 import {
 	bootstrap,
 	DefaultLogger,
+	DefaultSchedulerPlugin,
 	dummyPaymentHandler,
 	LanguageCode,
 	LogLevel,
@@ -16,7 +17,8 @@ import {
 } from "@vendure/core";
 import { populate } from "@vendure/core/cli";
 import { RingbackCall, RingbackCallback } from "../src/entities";
-import { Reconciliation, RingbackPlugin } from "../src/ringback-plugin";
+import type { BasketRule } from "../src/options";
+import { RingbackPlugin } from "../src/ringback-plugin";
 
 function setting(name: string): string {
 	const value = process.env[name];
@@ -50,17 +52,25 @@ const CONFIG: VendureConfig = {
 	logger: new DefaultLogger({ level: LogLevel.Warn, timestamp: false }),
 	paymentOptions: { paymentMethodHandlers: [dummyPaymentHandler] },
 	importExportOptions: { importAssetsDir: dirname(DATABASE_FILE) },
+	// The test has no worker process. Vendure looks for tasks that staff have started at this interval.
+	schedulerOptions: { runTasksInWorkerOnly: false },
 	plugins: [
+		DefaultSchedulerPlugin.init({ manualTriggerCheckInterval: 250 }),
 		RingbackPlugin.init({
 			url: process.env.RINGBACK_URL,
 			apiKey: process.env.RINGBACK_API_KEY,
 			secret: process.env.RINGBACK_SIGNING_SECRET,
 			brand: process.env.RINGBACK_BRAND,
+			basketRule: readRule(),
 			storefrontUrl: "https://storefront.example",
 			approvesDelivered: true,
 		}),
 	],
 };
+
+function readRule(): BasketRule {
+	return process.env.BASKET_RULE === "GOODS_NET" ? "GOODS_NET" : "TOTAL";
+}
 
 const INITIAL_DATA: Parameters<typeof populate>[1] = {
 	defaultLanguage: LanguageCode.en,
@@ -96,8 +106,7 @@ async function main(): Promise<void> {
 	const app = await bootstrap(CONFIG);
 	console.log(`The shop listens on ${CONFIG.apiOptions.port}`);
 	for await (const command of createInterface({ input: process.stdin })) {
-		const answer = command.startsWith("reconcile") ? await app.get(Reconciliation).run() : await readStatus(app);
-		console.log(`${command}: ${JSON.stringify(answer)}`);
+		console.log(`${command}: ${JSON.stringify(await readStatus(app))}`);
 	}
 }
 
