@@ -21,10 +21,9 @@ import {
 } from "@vendure/core";
 import { MoreThan } from "typeorm";
 import { RingbackCall } from "./entities";
+import { LOG_CONTEXT } from "./log-context";
 import { SETTINGS, type Settings } from "./options";
 import { SaleState } from "./sale-state";
-
-export const LOG_CONTEXT = "RingbackPlugin";
 
 /**
  * Refusals that the plugin expects: the conversion has ended already, for example because a refund of everything has

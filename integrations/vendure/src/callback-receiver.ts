@@ -6,8 +6,8 @@ import type { PostbackEvent } from "@ringback/receiver";
 import { createDurableReceiver, type DurableReceiver } from "@ringback/receiver/durable";
 import { createExpressReceiver } from "@ringback/receiver/express";
 import { Logger, ProcessContext, TransactionalConnection } from "@vendure/core";
-import { LOG_CONTEXT } from "./call-sender";
 import { RingbackCallback } from "./entities";
+import { LOG_CONTEXT } from "./log-context";
 import { SETTINGS, type Settings } from "./options";
 import { SaleState } from "./sale-state";
 

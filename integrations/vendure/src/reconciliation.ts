@@ -2,15 +2,15 @@
 // staff, which no callback announces.
 
 import { Injectable } from "@nestjs/common";
-import type { Conversion } from "@ringback/receiver";
 import { type Difference, reconcile } from "@ringback/receiver/reconcile";
 import { Logger, ScheduledTask, TransactionalConnection } from "@vendure/core";
 import { MoreThan } from "typeorm";
-import { CallSender, LOG_CONTEXT } from "./call-sender";
+import { CallSender } from "./call-sender";
 import { RingbackCall, RingbackSale } from "./entities";
+import { LOG_CONTEXT } from "./log-context";
 import { SaleState } from "./sale-state";
 
-/** Time that is compared in each run. A run that fails for some nights loses nothing. */
+/** Period of changes that each run compares. If the task fails for some nights, a later run makes up for it. */
 const WINDOW_MS = 14 * 86_400_000;
 
 export interface ReconciliationResult {
@@ -38,7 +38,7 @@ export class Reconciliation {
 			.find({ where: { changedAt: MoreThan(since) } });
 		const found = await reconcile({
 			client: this.callSender.client,
-			// A sale without a status was not answered yet, and the outbox takes care of it.
+			// A sale without a status was not answered yet. The outbox still has its call.
 			orders: sales.flatMap(({ orderCode: orderId, status, basketValue, commission, networkFee }) =>
 				status === null || basketValue === null || commission === null || networkFee === null
 					? []
@@ -58,15 +58,12 @@ export class Reconciliation {
 	private async repair(difference: Difference, result: ReconciliationResult): Promise<void> {
 		switch (difference.kind) {
 			case "differs":
-				await this.correct(difference.conversion);
-				result.corrected++;
-				return;
 			case "missing_at_shop": {
-				const { orderId } = difference.conversion;
-				const sales = this.connection.rawConnection.getRepository(RingbackSale);
-				// It changed at the network only, or it is an order of another system.
-				if (await sales.existsBy({ orderCode: orderId })) await this.correct(difference.conversion);
-				else result.unknownHere.push(orderId);
+				// An order that is not in the compared period here may have changed at the network.
+				const { conversion } = difference;
+				const isOurs = await this.saleState.correct({ ...conversion, conversionId: conversion.id });
+				if (isOurs) result.corrected++;
+				else result.unknownHere.push(conversion.orderId);
 				return;
 			}
 			case "missing_at_service":
@@ -76,10 +73,6 @@ export class Reconciliation {
 			default:
 				return difference satisfies never;
 		}
-	}
-
-	private correct(conversion: Conversion): Promise<void> {
-		return this.saleState.correct({ ...conversion, conversionId: conversion.id });
 	}
 
 	/** Opens the calls about an order again. Repeating a call does no harm. */
@@ -92,7 +85,9 @@ export class Reconciliation {
 /** The task for Vendure's scheduler. */
 export const reconcileTask = new ScheduledTask({
 	id: "ringback-reconcile",
-	description: "Compares the orders with the network's conversions",
+	description: "Compares the orders of the last 14 days with the network's conversions",
 	schedule: (cron) => cron.everyDayAt(3, 30),
+	// Vendure's default of one minute is too short for a shop with many sales.
+	timeout: "30m",
 	execute: ({ injector }) => injector.get(Reconciliation).run(),
 });

@@ -1,11 +1,19 @@
-// The state of a sale at the network, as this shop knows it. The table ringback_sale has it, and the order's custom
-// fields show it to people. The fields alone would not do: a request of Vendure that has loaded the order before writes
-// the old values back when it saves the order.
+// The state of a sale at the network, as far as this shop has heard of it. It is stored in the table ringback_sale and
+// copied to the order's custom fields for people. The fields alone would not be enough, because a request of Vendure that
+// loaded the order earlier writes the old values back when it saves the order.
 
 import { Injectable, type OnApplicationBootstrap } from "@nestjs/common";
 import { outranks } from "@ringback/receiver/durable";
-import { EventBus, Order, OrderEvent, OrderStateTransitionEvent, TransactionalConnection } from "@vendure/core";
+import {
+	EventBus,
+	Logger,
+	Order,
+	OrderEvent,
+	OrderStateTransitionEvent,
+	TransactionalConnection,
+} from "@vendure/core";
 import { RingbackSale } from "./entities";
+import { LOG_CONTEXT } from "./log-context";
 
 /** The values that the answers of the API and callbacks have in common. */
 export interface SaleNews {
@@ -32,32 +40,47 @@ export class SaleState implements OnApplicationBootstrap {
 		// Subscribers are called after the commit. If Vendure has just written old values back, they are corrected.
 		for (const event of [OrderStateTransitionEvent, OrderEvent]) {
 			this.eventBus.ofType<OrderStateTransitionEvent | OrderEvent>(event).subscribe(({ order }) => {
-				void this.inTurn(() => this.show(order.code)).catch(() => undefined);
+				// A basket changes often, and nothing is known of it at the network.
+				if (order.orderPlacedAt) void this.showAgain(order.code);
 			});
 		}
 	}
 
+	/** Shows the state of a sale again. Never rejects. */
+	private async showAgain(orderCode: string): Promise<void> {
+		try {
+			await this.inTurn(() => this.show(orderCode));
+		} catch (error) {
+			Logger.error(`The fields of order ${orderCode} could not be written: ${error}`, LOG_CONTEXT);
+		}
+	}
+
 	/** Stores an event. A late event must not replace a later status, and one of equal rank has nothing new. */
-	noteEvent(news: SaleNews): Promise<void> {
-		return this.note(news, (known) => known === null || outranks(news.status, known));
+	async noteEvent(news: SaleNews): Promise<void> {
+		await this.note(news, (stored) => outranks(news.status, stored));
 	}
 
 	/** Stores an answer of the API. It is newer than everything of the same status. */
-	noteAnswer(news: SaleNews): Promise<void> {
-		return this.note(news, (known) => known === null || known === news.status || outranks(news.status, known));
+	async noteAnswer(news: SaleNews): Promise<void> {
+		await this.note(news, (stored) => stored === news.status || outranks(news.status, stored));
 	}
 
-	/** Stores values that were read for a comparison of the books. They are right, whatever is stored here. */
-	correct(news: SaleNews): Promise<void> {
+	/**
+	 * Stores values that were read for a comparison of the books. They replace everything that is stored. Returns false if
+	 * this shop has not reported the order.
+	 */
+	correct(news: SaleNews): Promise<boolean> {
 		return this.note(news, () => true);
 	}
 
-	private note(news: SaleNews, isNew: (knownStatus: string | null) => boolean): Promise<void> {
+	/** Stores the values if they are newer than the stored ones. Returns false if this shop has not reported the order. */
+	private note(news: SaleNews, isNewer: (storedStatus: string | null) => boolean): Promise<boolean> {
 		return this.inTurn(async () => {
 			const sales = this.connection.rawConnection.getRepository(RingbackSale);
 			const sale = await sales.findOneBy({ orderCode: news.orderId });
-			// A test conversion, or an order that another system has reported.
-			if (sale === null || !isNew(sale.status)) return;
+			// It is a test conversion, or another system has reported the order.
+			if (sale === null) return false;
+			if (!isNewer(sale.status)) return true;
 			const { orderId: orderCode, conversionId, status, basketValue, commission, networkFee, credit } = news;
 			await sales.update(
 				{ orderCode },
@@ -67,6 +90,7 @@ export class SaleState implements OnApplicationBootstrap {
 				},
 			);
 			await this.show(orderCode);
+			return true;
 		});
 	}
 
@@ -89,6 +113,7 @@ export class SaleState implements OnApplicationBootstrap {
 		);
 	}
 
+	/** Runs the work after all earlier changes. */
 	private inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
 		const change = this.lastChange.then(work, work);
 		this.lastChange = change.catch(() => undefined);

@@ -1,0 +1,2 @@
+/** Name of the plugin in Vendure's log. */
+export const LOG_CONTEXT = "RingbackPlugin";
