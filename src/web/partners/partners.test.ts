@@ -252,6 +252,12 @@ test("a conversion's page explains its credit, and staff change it with a reason
 		(await site.audit("credit.assigned")).map(({ detail }) => detail),
 		["nobody: own newsletter", "Blog: was wrong"],
 	);
+	const refused = await add({ order_id: "R-1" });
+	await creditTo(site, refused, null, { ...clicked, word: "CLICK_AFTER_SALE" });
+	match(
+		plain((await owner.open(`${base}/${refused.public_id}`)).text),
+		/Nobody Why The click came after the sale\. It was a click on the link spring \(Spring\) of Blog , on 2026-02-28/,
+	);
 	const pixel = await add({ order_id: "P-1", source: "pixel", confirmed_at_ms: null });
 	const pixelPage = (await staff.open(`${base}/${pixel.public_id}`)).text;
 	doesNotMatch(pixelPage, /Change the partner/);
