@@ -1,8 +1,11 @@
 // Runs every example like a shop. Its receiver gets every case of section 4.3 and the shapes of the shared vectors,
 // and both directions run against a live Ringback, for the default brand and for another one.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { promisify } from "node:util";
 import vectorsJson from "../../receiver/vectors.json" with { type: "json" };
 import { EXAMPLE_LANGUAGES, type ExampleLanguage } from "../../src/web/examples.ts";
 import { noteNotRun } from "../support/not-run.ts";
@@ -16,7 +19,7 @@ import { expectStatus, RECEIVER_CASES, sealed } from "./receiver-cases.ts";
 import { checkSavedCallbacks } from "./saved-callbacks.ts";
 import { checkSender } from "./sender-cases.ts";
 import { checkSlowWork, checkStart } from "./start-cases.ts";
-import { findTools } from "./toolchains.ts";
+import { findTools, PYTHON } from "./toolchains.ts";
 
 interface Vector {
 	name: string;
@@ -45,6 +48,7 @@ const HOSTILE_ORDER_IDS = [
  * minutes.
  */
 const LANGUAGES = EXAMPLE_LANGUAGES.filter(({ value }) => isLong || value === "node" || value === "shell");
+const API_REFERENCE = new URL("../../docs/api.md", import.meta.url);
 const ran: string[] = [];
 const missing: string[] = [];
 
@@ -96,6 +100,47 @@ describe("the examples of each language", { concurrency: 2 }, () => {
 			ran.push(`${language} ${tools.version}`);
 		});
 	}
+
+	test("the Python of the API reference reports, refunds, decides and reads page after page", async (t) => {
+		const tools = await findTools("python");
+		if ("missing" in tools) {
+			noteNotRun(`the Python of the API reference: ${tools.missing}`);
+			// If the language is not installed, nothing can be tested.
+			t.skip(tools.missing);
+			return;
+		}
+		const [, shown = ""] = /```python\n(.*?)```/s.exec(readFileSync(API_REFERENCE, "utf8")) ?? [];
+		// One conversion on a page, so that the cursor is used.
+		const program = shown.replace('"limit": 200', '"limit": 1');
+		notEqual(program, shown);
+		const ringback = ringbacks[0]?.ringback;
+		ok(ringback !== undefined);
+		const { key, secret } = await ringback.openProgramme();
+		const env = {
+			RINGBACK_URL: ringback.url,
+			RINGBACK_API_KEY: key,
+			RINGBACK_SIGNING_SECRET: `${secret},the-secret-of-before`,
+		};
+		const twoOrders = `${program}\n${program.replaceAll("1001", "1002")}`;
+		const { stdout } = await promisify(execFile)(PYTHON, ["-c", twoOrders], { env });
+		const lines = stdout.trimEnd().split("\n");
+		deepEqual(
+			lines
+				.filter((line) => line.startsWith("("))
+				.map((line) => /\((\d+), .*?'outcome': '(\w+)'/.exec(line)?.slice(1)),
+			[1001, 1002].flatMap(() => [
+				["201", "RECORDED"],
+				["200", "REFUNDED"],
+				["200", "APPROVED"],
+				["200", "REVERSED"],
+			]),
+		);
+		deepEqual(
+			lines.filter((line) => line.startsWith("100")),
+			["1001 REVERSED 7.99", "1001 REVERSED 7.99", "1002 REVERSED 7.99"],
+			"the second run lists both, on two pages",
+		);
+	});
 });
 
 test("every example was run or is reported as not run", (t) => {

@@ -40,7 +40,7 @@ export interface Toolchain {
 const run = promisify(execFile);
 const FOLDER_STORE = { name: "postbacks", kind: "folder" } as const;
 const FILE_STORE = { name: "postbacks.db", kind: "file" } as const;
-const PYTHON = "/usr/bin/python3";
+export const PYTHON = "/usr/bin/python3";
 /** Options for Java programs that run for a second or two, half of which would be spent on optimisation. */
 const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] as const;
 const JAVA = ["java", ...SHORT_LIVED] as const;
