@@ -66,8 +66,10 @@ public class Receiver {
         boolean isNew = !Files.exists(file); // the same event may come twice
         if (isNew) Files.move(Files.write(Path.of(file + ".part"), body), file);
         NONCES.put(nonce, sentAt + TOLERANCE_SECONDS); // not if storing failed: it may come again
+        // The work, beside the answer. Events come in any order: use this one only if its status
+        // ranks above the one you have (rule 8 of the guide).
         String line = String.join(" ", event, id, field("orderId", body), field("status", body));
-        if (isNew) CompletableFuture.runAsync(() -> System.out.println(line)); // beside the answer
+        if (isNew) CompletableFuture.runAsync(() -> System.out.println(line));
         return new Answer(204, "");
     }
 

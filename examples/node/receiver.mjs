@@ -32,7 +32,8 @@ const receiver = createReceiver({
 	onRefused({ status, reason, detail }, received) {
 		console.warn(status, reason, detail, received);
 	},
-	// Slow work goes here: once per event, after the answer.
+	// Slow work goes here: once per event, after the answer. Events come in any order: use this one
+	// only if its status ranks above the one you have (rule 8 of the guide).
 	onEvent(event) {
 		console.log(event.event, event.conversionId, event.orderId, event.status);
 	},

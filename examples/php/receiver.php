@@ -75,6 +75,8 @@ http_response_code(204);
 // Under FPM the answer is sent here. Elsewhere it is sent when the script ends: put work that takes
 // more than a second or two into a queue.
 if (function_exists('fastcgi_finish_request')) fastcgi_finish_request();
-if ($insert->rowCount() === 1) { // the work
+// The work. Events come in any order: use this one only if its status ranks above the one you have
+// (rule 8 of the guide).
+if ($insert->rowCount() === 1) {
     error_log("{$event['event']} {$event['conversionId']} {$event['orderId']} {$event['status']}");
 }

@@ -66,7 +66,9 @@ class Receiver(BaseHTTPRequestHandler):
             return self.refuse(503, "Not stored.")  # 5xx: it is sent again. A 4xx would end it.
         self.send_response(204)
         self.end_headers()
-        if added.rowcount == 1:  # answered: now the slow work
+        # Answered: now the slow work. Events come in any order: use this one only if its status
+        # ranks above the one you have (rule 8 of the guide).
+        if added.rowcount == 1:
             print("{event} {conversionId} {orderId} {status}".format(**event), flush=True)
 
 

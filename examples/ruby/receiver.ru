@@ -62,6 +62,8 @@ rescue SystemCallError => problem
   [503, problem.message] # 5xx: it is sent again. A 4xx would end the delivery.
 end
 
+# Events come in any order: use this one only if its status ranks above the one you have (rule 8 of
+# the guide).
 def work(event)
   $stdout.puts event.values_at("event", "conversionId", "orderId", "status").join(" ")
   $stdout.flush

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
+import { outranks } from "@ringback/receiver/durable";
 import { lexer, type Token, walkTokens } from "marked";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
 import { headingId } from "../../docs/markdown.ts";
@@ -171,6 +172,19 @@ describe("the guide's description of a callback", () => {
 	});
 });
 
+test("the ranks of statuses in the guide are those of the library, and every status has one", () => {
+	const ranked = tableOf("8. Use an event only if its status ranks higher").map(([, statuses = ""]) =>
+		codeWords(statuses),
+	);
+	assert.deepEqual(new Set(ranked.flat()), new Set(statusesOnTheWire()));
+	for (const [rank, statuses] of ranked.entries()) {
+		for (const status of statuses) {
+			const lower = ranked.flat().filter((stored) => outranks(status, stored));
+			assert.deepEqual(lower, ranked.slice(0, rank).flat(), status);
+		}
+	}
+});
+
 describe("the limits in the guide", () => {
 	const limits = new Map(tableOf("Reference").map(([name = "", value = ""]) => [name, value]));
 	const read = readConfig({});
@@ -183,7 +197,10 @@ describe("the limits in the guide", () => {
 			`${DEADLINE_MS / SECOND_MS} seconds, from the name look-up to the answer's headers`,
 		],
 		["Timestamp, away from your clock", `${TIMESTAMP_TOLERANCE_SECONDS} seconds either way`],
-		["Nonce memory", `${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes`],
+		[
+			"Nonce memory",
+			`until ${TIMESTAMP_TOLERANCE_SECONDS} seconds after the timestamp, at most ${(2 * TIMESTAMP_TOLERANCE_SECONDS) / 60} minutes`,
+		],
 		["Attempts", String(MAX_ATTEMPTS)],
 		["From the first attempt to the last", `${Math.floor(spanMinutes / 60)} h ${spanMinutes % 60} min`],
 		["Sales or decisions in one call", `${MAX_ITEMS}, in a body of ${MAX_BATCH_BYTES / 1_024} KiB`],
