@@ -1,5 +1,5 @@
-// Applications to become a partner. A stranger applies on a programme's public page, if the programme's owner
-// has opened that page for applications. The owner or staff accept or decline them.
+// Applications to become a partner. A stranger applies on a programme's public page, and the people of a partner on the
+// partner's own page, if the programme's owner takes applications. The owner or staff accept or decline them.
 
 import { blockOf } from "../domain/client-address.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
@@ -19,10 +19,12 @@ import {
 	listPartnersOf,
 	lockApplication,
 	lockApplications,
+	lockPartner,
 	removeApplication,
+	signsInFor,
 } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
-import { findPersonByEmail, lockPerson } from "../store/queries/people.ts";
+import { findPersonByEmail, findPersonById, lockPerson } from "../store/queries/people.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { isInvitedTo } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
@@ -44,7 +46,7 @@ export const MAX_ABOUT_LENGTH = 1_000;
  */
 const MAX_WAITING = 200;
 
-export interface ApplicationInput extends PartnerInput {
+export interface PartnerApplicationInput {
 	/** The applicant's description of how they would bring sales. */
 	about: string;
 	/**
@@ -57,37 +59,88 @@ export interface ApplicationInput extends PartnerInput {
 	address: string;
 }
 
+export interface ApplicationInput extends PartnerInput, PartnerApplicationInput {}
+
 /**
- * Stores an application. The answer does not reveal who has an account. It does reveal that an application
+ * Stores an application of a stranger. The answer does not reveal who has an account. It does reveal that an application
  * from this email address is already waiting. The first application stays until it is answered, because a
  * second one with the same email address may come from somebody else.
  */
 export async function apply(
-	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,
+	deps: ApplicationDeps,
 	programmePublicId: string,
 	input: ApplicationInput,
 ): Promise<Result<true>> {
-	const seen = await findProgramme(store.db, programmePublicId);
+	const seen = await findProgramme(deps.store.db, programmePublicId);
 	if (seen === undefined) return closed();
-	const read = checkAll({
-		partner: readPartner(input),
+	const read = checkAll({ partner: readPartner(input), ...readApplication(seen, input) });
+	if (!read.ok) return read;
+	const { partner, about } = read.value;
+	return storeApplication(deps, seen, input, (trx, programme) =>
+		addApplication(trx, deps, programme, { ...partner, about, partner_id: null }, null),
+	);
+}
+
+/**
+ * Stores an application of a partner, with its own name and site. The actor must sign in for the partner. If the
+ * application is accepted, this partner becomes a partner of the programme.
+ */
+export async function applyAsPartner(
+	deps: ApplicationDeps,
+	actor: SignedInPerson,
+	partnerId: number,
+	programmePublicId: string,
+	input: PartnerApplicationInput,
+): Promise<Result<true>> {
+	const seen = await findProgramme(deps.store.db, programmePublicId);
+	if (seen === undefined) return closed();
+	const read = checkAll(readApplication(seen, input));
+	if (!read.ok) return read;
+	const { about } = read.value;
+	return storeApplication(deps, seen, input, async (trx, programme) => {
+		const person = await findPersonById(trx, actor.personId);
+		const partner = await lockPartner(trx, partnerId);
+		if (person === undefined || partner === undefined || !(await signsInFor(trx, partnerId, person.id))) {
+			return refuse("not_allowed", "You do not sign in for this partner. Nothing was sent.");
+		}
+		const open = judgeArchived(programme, partner);
+		if (!open.ok) return open;
+		const partnerships = await listPartnerships(trx, "partner_id", [partnerId]);
+		if (partnerships.some(({ programme_id }) => programme_id === programme.id)) {
+			return refuse("already_partner", `${partner.name} is a partner of ${programme.name} already.`);
+		}
+		const { name, site } = partner;
+		const applicant = { name, site, email: person.email, about, partner_id: partnerId };
+		return addApplication(trx, deps, programme, applicant, person.id);
+	});
+}
+
+type ApplicationDeps = Pick<InvitationsDeps, "store" | "clock" | "random">;
+
+function readApplication(seen: Programme, input: PartnerApplicationInput) {
+	return {
 		about: readAbout(readProse(input.about)),
 		acceptsTerms:
 			seen.partner_terms === "" || input.acceptsTerms !== ""
 				? succeed(true)
 				: refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms"),
-	});
-	if (!read.ok) return read;
+	};
+}
+
+/** Runs the transaction that adds an application, after it has checked the programme, its terms and the limits. */
+async function storeApplication(
+	{ store, clock }: ApplicationDeps,
+	seen: Programme,
+	input: PartnerApplicationInput,
+	add: (trx: Db, programme: Locked<Programme>) => Promise<Result<true>>,
+): Promise<Result<true>> {
 	// The programme is checked before the limit is used, so that an applicant loses no try if the terms have
 	// changed.
 	const early = judgeProgramme(seen, input);
 	if (!early.ok) return early;
-	const nowMs = clock.nowMs();
-	const full = await useLimits(store.db, usesFrom(input.address), nowMs);
+	const full = await useLimits(store.db, usesFrom(input.address), clock.nowMs());
 	if (full !== null) return full;
-	const public_id = makeId("apl", nowMs, random.bytes(ID_RANDOM_BYTES));
-	const { partner, about } = read.value;
-	return store.transact(async (trx) => {
+	return store.transact<Result<true>>(async (trx) => {
 		const programme = await lockProgramme(trx, seen.id);
 		if (programme === undefined) return closed();
 		const judged = judgeProgramme(programme, input);
@@ -95,15 +148,32 @@ export async function apply(
 		if ((await countApplications(trx, programme.id)) >= MAX_WAITING) {
 			return refuse("too_many_attempts", "Many applications to this programme are waiting. Try again later.");
 		}
-		const row = { ...partner, public_id, about, terms: programme.partner_terms };
-		if (!(await insertApplication(trx, { ...row, programme_id: programme.id, created_at_ms: nowMs }))) {
-			const text = "An application from this address is waiting already. The owner will answer it.";
-			return refuse("email_taken", text, "email");
-		}
-		const entry = { personId: null, programmeId: programme.id, action: "application.made" } as const;
-		await noteAudit(trx, { ...entry, subject: public_id, detail: row.name }, nowMs);
-		return succeed(true);
+		return add(trx, programme);
 	});
+}
+
+async function addApplication(
+	trx: Db,
+	{ clock, random }: ApplicationDeps,
+	programme: Locked<Programme>,
+	applicant: Pick<Application, "name" | "site" | "email" | "about" | "partner_id">,
+	personId: number | null,
+): Promise<Result<true>> {
+	const nowMs = clock.nowMs();
+	const public_id = makeId("apl", nowMs, random.bytes(ID_RANDOM_BYTES));
+	const about = { programme_id: programme.id, terms: programme.partner_terms, created_at_ms: nowMs };
+	if (!(await insertApplication(trx, { ...applicant, ...about, public_id }))) {
+		return applicant.partner_id === null
+			? refuse(
+					"email_taken",
+					"An application from this address is waiting already. The owner will answer it.",
+					"email",
+				)
+			: refuse("already_partner", "Your application is waiting already. The owner will answer it.");
+	}
+	const entry = { personId, programmeId: programme.id, action: "application.made" } as const;
+	await noteAudit(trx, { ...entry, subject: public_id, detail: applicant.name }, nowMs);
+	return succeed(true);
 }
 
 /**
@@ -118,7 +188,7 @@ function usesFrom(address: string): readonly Use[] {
 
 function judgeProgramme(
 	{ takes_applications, archived_at_ms, partner_terms }: Programme,
-	{ seenTerms }: ApplicationInput,
+	{ seenTerms }: PartnerApplicationInput,
 ): Result<true> {
 	if (takes_applications === 0 || archived_at_ms !== null) return closed();
 	if (readProse(seenTerms) === partner_terms) return succeed(true);
@@ -247,8 +317,8 @@ function alreadyAnswered(): ReturnType<typeof refuse> {
 }
 
 /**
- * Finds or creates the partner for an applicant. If the applicant signs in for exactly one partner and has a
- * password, that partner is used. The password is required, because anybody can type an address, and a
+ * Finds or creates the partner for an applicant. If the application was sent for a partner, that partner is used. If a
+ * stranger's address belongs to a person who signs in for exactly one partner and has a password, that partner is used. The password is required, because anybody can type an address, and a
  * password proves that its owner reads the mailbox. A person who signs in for several partners keeps them
  * apart on purpose, so they get a new one. It is refused if the applicant already signs in for a partner of
  * this programme.
@@ -263,7 +333,13 @@ async function findOrMakePartner(
 	const { email } = application;
 	const person = await lockPerson(trx, "email", email);
 	const partners = person === undefined ? [] : await listPartnersOf(trx, person.id);
-	const ids = partners.map(({ id }) => id);
+	const ofApplication = partners.filter(({ id }) => id === application.partner_id);
+	if (application.partner_id !== null && ofApplication.length === 0) {
+		const text = `${email} no longer signs in for ${application.name}. Decline the application.`;
+		return refuse("not_allowed", text);
+	}
+	const candidates = application.partner_id === null ? partners : ofApplication;
+	const ids = candidates.map(({ id }) => id);
 	const partnerships = await listPartnerships(trx, "partner_id", ids);
 	const present = partnerships.find(({ programme_id }) => programme_id === programme.id);
 	if (present !== undefined) {
@@ -272,7 +348,7 @@ async function findOrMakePartner(
 		return refuse("already_partner", `${email} signs in for ${name}, a partner of this programme. ${cure}`);
 	}
 	const about = { accepted: programme, offers: [offerOf(programme)] };
-	const [partner, ...others] = partners;
+	const [partner, ...others] = candidates;
 	const isOnlyPartner = partner !== undefined && others.length === 0;
 	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.id))) {
 		return makePartner(trx, deps, actor, application, about);

@@ -4,6 +4,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { setProgramme } from "../../test/support/change-rows.ts";
 import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { failDeliveries } from "../../test/support/undelivered.ts";
@@ -332,7 +333,12 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const partnership = await join(site, await addCreditingProgramme(site, "Credits"), partner);
 	const link = { partnership: partnership.public_id, target: "https://shop.example/", name: "", code: "" };
 	const path = `/partner/${partner.public_id}/links`;
-	await send("/partner/:partnerId/links", await site.signIn({ email }), path, link);
+	const browser = await site.signIn({ email });
+	await send("/partner/:partnerId/links", browser, path, link);
+	const wanted = await site.addProgramme("Wanted");
+	await setProgramme(site.store.db, wanted.id, { takes_applications: 1 });
+	const apply = `/partner/${partner.public_id}/programmes/${wanted.public_id}`;
+	await send("/partner/:partnerId/programmes/:programmeId", browser, apply, { about: "By reviews." });
 	const staff = await site.signIn(await site.addStaff());
 	for (const [route, tokens] of [
 		["/partner/:partnerId/api", `/partner/${partner.public_id}/api`],

@@ -114,6 +114,9 @@ export const entriesPath = (partnerId: string) => `/partner/${partnerId}/entries
 export const paymentDetailsPath = (partnerId: string) => `/partner/${partnerId}/payment-details`;
 /** Returns the address of the list of programmes for which a partner can apply. */
 export const openProgrammesPath = (partnerId: string) => `/partner/${partnerId}/programmes`;
+/** Returns the address of the page on which a partner applies for a programme. */
+export const partnerApplyPath = (partnerId: string, programmeId: string) =>
+	`${openProgrammesPath(partnerId)}/${programmeId}`;
 /** Returns the address of the page with a partner's API tokens. */
 export const partnerApiPath = (partnerId: string) => `/partner/${partnerId}/api`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;

@@ -30,6 +30,7 @@ import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import type { PageDeps, WebContext, WebDeps, WebEnv } from "./page.ts";
+import { sendPartnerApplication, showPartnerApplication } from "./partners/apply-page.ts";
 import * as archivePartner from "./partners/archive-page.ts";
 import * as partnerCallbacks from "./partners/callbacks-page.ts";
 import * as credited from "./partners/credited-page.ts";
@@ -261,6 +262,8 @@ export const ROUTES: readonly Route[] = [
 	page(PARTNER_DELIVERY, "partner", delivery.showDelivery),
 	form(`${PARTNER_DELIVERY}/resend`, "partner", deliveries.resendOne),
 	page(paths.openProgrammesPath(":partnerId"), "partner", showOpenProgrammes),
+	page(paths.partnerApplyPath(":partnerId", ":programmeId"), "partner", showPartnerApplication),
+	form(paths.partnerApplyPath(":partnerId", ":programmeId"), "partner", sendPartnerApplication),
 	page(PARTNER_PEOPLE, "partner", people.showPeople),
 	form(`${PARTNER_PEOPLE}/invite`, "partner", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner", people.renewLink),

@@ -603,7 +603,7 @@ export async function replaceLandingHosts(
 	await trx.insertInto("landing_hosts").values(rows).execute();
 }
 
-/** Inserts an application. Returns false if another one from the same e-mail address is waiting. */
+/** Inserts an application. Returns false if another one from the same partner or e-mail address is waiting. */
 export async function insertApplication(
 	db: Db,
 	application: Insertable<ApplicationsTable>,
@@ -611,7 +611,7 @@ export async function insertApplication(
 	const { numInsertedOrUpdatedRows } = await db
 		.insertInto("applications")
 		.values(application)
-		.onConflict((conflict) => conflict.columns(["programme_id", "email"]).doNothing())
+		.onConflict((conflict) => conflict.doNothing())
 		.executeTakeFirst();
 	return numInsertedOrUpdatedRows !== 0n;
 }
@@ -623,16 +623,16 @@ export async function countApplications(db: Db, programmeId: number): Promise<nu
 	).waiting;
 }
 
-/** Returns those of the programmes to which an address has applied without an answer yet. */
+/** Returns those of the programmes to which a partner has applied without an answer yet. */
 export async function findAppliedTo(
 	db: Db,
-	email: string,
+	partnerId: number,
 	programmeIds: readonly number[],
 ): Promise<ReadonlySet<number>> {
 	const rows = await db
 		.selectFrom("applications")
 		.select("programme_id")
-		.where("email", "=", email)
+		.where("partner_id", "=", partnerId)
 		.where("programme_id", "in", [NO_ID, ...programmeIds])
 		.execute();
 	return new Set(rows.map(({ programme_id }) => programme_id));

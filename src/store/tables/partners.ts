@@ -51,11 +51,13 @@ export interface PartnershipsTable {
 	clicks_ended_at_ms: Generated<number | null>;
 }
 
-/** One row is an application on a programme's public page that nobody has answered yet. */
+/** One row is an application to become a partner of a programme that nobody has answered yet. */
 export interface ApplicationsTable {
 	id: Generated<number>;
 	public_id: string;
 	programme_id: number;
+	/** The partner that applies, or null if the application came from the programme's public page. */
+	partner_id: number | null;
 	name: string;
 	email: string;
 	site: string;

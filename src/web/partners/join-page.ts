@@ -28,13 +28,14 @@ const JOIN_FORM = declareForm({
 	acceptsTerms: { label: "I accept these terms.", isBox: true },
 });
 
-async function openProgramme(c: WebContext, { store }: WebDeps): Promise<Programme | null> {
+/** Returns the programme in the address, or null if it does not take applications. */
+export async function findOpenProgramme(c: WebContext, { store }: WebDeps): Promise<Programme | null> {
 	const programme = await findProgramme(store.db, c.req.param("programmeId") ?? "");
 	return programme?.takes_applications === 1 && programme.archived_at_ms === null ? programme : null;
 }
 
 export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = await openProgramme(c, deps);
+	const programme = await findOpenProgramme(c, deps);
 	if (programme === null) return answerError(c, "not_found");
 	const { name, partner_terms: terms } = programme;
 	const form = JOIN_FORM.show(c, {
@@ -80,7 +81,7 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 	const typed = await JOIN_FORM.read(c);
 	const { address } = c.get("visitor");
 	const applied = await apply(deps, publicId, { ...typed, address });
-	const programme = await openProgramme(c, deps);
+	const programme = await findOpenProgramme(c, deps);
 	if (programme === null) return answerError(c, "not_found");
 	if (!applied.ok) {
 		// The terms may have changed since the form was opened, so the applicant has to accept them again.

@@ -1,10 +1,10 @@
 // The page "Find programmes" of a partner. It lists the programmes that their owners or staff have listed for all
-// partners, and leads to the page on which the partner applies.
+// partners, and leads to the page on which the partner applies (apply-page.ts).
 
 import { findAppliedTo, type OpenProgramme, pageOpenProgrammes } from "../../store/queries/partners.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { answerPage, partnerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import { joinPath, openProgrammesPath } from "../paths.ts";
+import { openProgrammesPath, partnerApplyPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { offerOf } from "./join-page.ts";
@@ -25,18 +25,28 @@ export async function showOpenProgrammes(c: WebContext, deps: WebDeps): Promise<
 	const list = { name: `programmes for partner:${partner.id}`, path, query, cursorName: "before" };
 	const page = await pageOpenProgrammes(db, partner.id, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	const ids = page.rows.map(({ id }) => id);
-	const appliedTo = await findAppliedTo(db, viewerOf(c).email, ids);
+	const appliedTo = await findAppliedTo(db, partner.id, ids);
+	// Staff add a partner to a programme themselves, on the partner's page.
+	const hrefOf =
+		viewerOf(c).kind === "staff"
+			? null
+			: (programme: OpenProgramme) => partnerApplyPath(partner.public_id, programme.public_id);
 	return answerPage(c, {
 		title: TITLE,
 		active: "open-programmes",
 		body: [
 			ui.pageHeader({ title: TITLE, hint: "Shops that look for partners. Apply, and their owner answers." }),
-			html`<div class="card"><h2 class="visually-hidden">The list</h2>${table(page.rows, appliedTo)}${pager(pagesOf(deps, list, page))}</div>`,
+			html`<div class="card"><h2 class="visually-hidden">The list</h2>${table(page.rows, appliedTo, hrefOf)}${pager(pagesOf(deps, list, page))}</div>`,
 		],
 	});
 }
 
-function table(rows: readonly OpenProgramme[], appliedTo: ReadonlySet<number>): Html {
+function table(
+	rows: readonly OpenProgramme[],
+	appliedTo: ReadonlySet<number>,
+	/** Returns the address at which the partner applies. It is null if the viewer cannot apply. */
+	hrefOf: ((programme: OpenProgramme) => string) | null,
+): Html {
 	return ui.dataTable<OpenProgramme>({
 		caption: "Programmes that take applications, the newest first",
 		rows,
@@ -49,15 +59,12 @@ function table(rows: readonly OpenProgramme[], appliedTo: ReadonlySet<number>): 
 				title: "Apply",
 				isTitleHidden: true,
 				isNumber: true,
-				cell: (programme) =>
-					appliedTo.has(programme.id)
-						? ui.badge("info", "You have applied")
-						: ui.linkButton({
-								label: "Apply",
-								href: joinPath(programme.public_id),
-								isSmall: true,
-								ariaLabel: `Apply for ${programme.name}`,
-							}),
+				cell: (programme) => {
+					if (appliedTo.has(programme.id)) return ui.badge("info", "You have applied");
+					if (hrefOf === null) return null;
+					const ariaLabel = `Apply for ${programme.name}`;
+					return ui.linkButton({ label: "Apply", href: hrefOf(programme), isSmall: true, ariaLabel });
+				},
 			},
 		],
 	});

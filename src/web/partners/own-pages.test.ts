@@ -200,7 +200,7 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 });
 
 test("a partner finds only listed programmes that take applications, and applies with its own name", async (t) => {
-	const { site, programme, browser, base, email } = await openPartnerShop(t);
+	const { site, programme, partner, browser, base, email } = await openPartnerShop(t);
 	const owner = await site.signIn(await site.addOwner(programme));
 	const { db } = site.store;
 	const listed = { takes_applications: 1, is_listed: 1 } as const;
@@ -217,20 +217,70 @@ test("a partner finds only listed programmes that take applications, and applies
 	const names = [...text.matchAll(/<span class="break">(\w+)<\/span>/g)].map(([, name]) => name);
 	deepEqual(names, ["Velo"], "its own programme and those that are not listed are left out");
 	match(text, /8 % of the basket[\s\S]*counts for 14 days/);
-	const applyPath = `/join/${velo.public_id}`;
+	const applyPath = `${page}/${velo.public_id}`;
 	ok(text.includes(`href="${applyPath}"`));
-	const form = (await browser.open(applyPath)).text;
-	match(form, /name="name"[^>]*value="Blog"/);
-	ok(form.includes(`value="${email}"`));
-	const applied = await browser.submit(applyPath, { name: "Blog", email, site: "", about: "By reviews." });
-	match(applied.text, /We sent your application to Velo/);
-	match((await browser.open(page)).text, /You have applied/);
-	doesNotMatch(
-		(await site.browser().open(applyPath)).text,
-		/blog@blog\.example/,
-		"a stranger sees nobody's name",
-	);
+	equal((await browser.submit(applyPath, { about: "" })).status, 422);
+	const applied = await browser.submit(applyPath, { about: "By reviews." });
+	deepEqual([applied.status, applied.location], [303, page]);
+	const { text: after } = await browser.open(page);
+	match(after, /We sent your application to Velo/);
+	match(after, /You have applied/);
+	const repeated = await browser.submit(applyPath, { about: "By reviews." });
+	match(repeated.text, /Your application is waiting already/);
+	const [application] = await db.selectFrom("applications").selectAll().execute();
+	deepEqual([application?.name, application?.email, application?.partner_id], ["Blog", email, partner.id]);
+	equal((await browser.open(`${page}/${closed.public_id}`)).status, 404);
 	equal((await owner.open(page)).status, 404, "it is the partner's page");
+	equal((await owner.submit(applyPath, { about: "By reviews." })).status, 404);
+	const staff = await site.signIn(await site.addStaff());
+	doesNotMatch((await staff.open(page)).text, /Apply for/, "staff add programmes on the partner's page");
+	equal((await staff.open(applyPath)).status, 404);
+});
+
+test("an application of a partner is accepted for that partner, although its person signs in for others", async (t) => {
+	const { site, partner, browser, base, email } = await openPartnerShop(t);
+	const { db } = site.store;
+	const { partner: second } = await addPartner(site, "Second");
+	const person = await findPersonByEmail(db, email);
+	ok(person);
+	await addPartnerPerson(db, second.id, person.id);
+	const velo = await addCreditingProgramme(site, "Velo");
+	await setProgramme(db, velo.id, { takes_applications: 1, is_listed: 1, partner_terms: "No spam." });
+	const applyPath = `${base}/programmes/${velo.public_id}`;
+	const refused = await browser.submit(applyPath, { about: "By reviews." });
+	match(refused.text, /Accept the terms to apply/);
+	equal(
+		(await browser.submit(applyPath, { about: "By reviews.", acceptsTerms: "on", seenTerms: "No spam." }))
+			.status,
+		303,
+	);
+	const ofSecond = `/partner/${second.public_id}/programmes/${velo.public_id}`;
+	equal(
+		(await browser.submit(ofSecond, { about: "By mail.", acceptsTerms: "on", seenTerms: "No spam." })).status,
+		303,
+	);
+	const owner = await site.signIn(await site.addOwner(velo));
+	const list = `/programmes/${velo.public_id}/partners`;
+	const [first, last] = await db.selectFrom("applications").selectAll().orderBy("id").execute();
+	ok(first && last);
+	const accepted = await owner.submit(`${list}/applications/${first.public_id}`, { answer: "accept" });
+	equal(accepted.status, 200, accepted.text);
+	const partnerIds = async () =>
+		(
+			await db
+				.selectFrom("partnerships")
+				.select("partner_id")
+				.where("programme_id", "=", velo.id)
+				.orderBy("id")
+				.execute()
+		).map(({ partner_id }) => partner_id);
+	deepEqual(await partnerIds(), [partner.id]);
+	// The person leaves the second partner before its application is accepted.
+	await removePartnerPerson(db, second.id, person.id);
+	const late = await owner.submit(`${list}/applications/${last.public_id}`, { answer: "accept" });
+	match(late.text, /no longer signs in for Second/);
+	deepEqual(await partnerIds(), [partner.id]);
+	equal((await db.selectFrom("partners").selectAll().execute()).length, 2, "no partner was added");
 });
 
 test("totals that take long are counted in the background, and the page shows them when they are complete", async (t) => {
@@ -443,12 +493,14 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 	await site.store.transact((trx) =>
 		decideConversion(trx, site.deps, sold, { move: "approve", decidedBy: "shop" }),
 	);
+	await setProgramme(site.store.db, programme.id, { takes_applications: 1 });
 	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
 	const open = async (query = "") => {
 		const answers = [];
 		for (const { path } of PAGES) {
 			const address = path
 				.replace(":partnerId", partner.public_id)
+				.replace(":programmeId", programme.public_id)
 				.replace(":statementId", statement?.public_id ?? "")
 				.replace(":deliveryId", delivery.public_id);
 			const answer = await browser.open(`${address}${query}`);
@@ -457,7 +509,7 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 		}
 		return answers.join("\n");
 	};
-	equal(PAGES.length, 15);
+	equal(PAGES.length, 16);
 	const hidden = await open();
 	match(hidden, new RegExp(sold.public_id));
 	doesNotMatch(hidden, /ORDER-3133|987|98\.70/);

@@ -58,14 +58,18 @@ export function partnerTables({
 			id ${neverReusedId},
 			public_id text not null unique,
 			programme_id bigint not null,
+			partner_id bigint,
 			name text not null,
 			email text not null,
 			site text not null,
 			about text not null,
 			terms text not null,
 			created_at_ms bigint not null,
-			unique (programme_id, email)
+			unique (programme_id, partner_id)
 		)`,
+		// A stranger applies only once. A person of several partners can apply for each of them.
+		`create unique index applications_of_strangers on applications (programme_id, email)
+			where partner_id is null`,
 		// This index serves a programme's list of applications.
 		"create index applications_by_programme on applications (programme_id, id)",
 
