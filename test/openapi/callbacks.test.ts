@@ -3,8 +3,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { describeApi } from "../../src/api/openapi/document.ts";
+import type { Operation } from "../../src/api/openapi/specification.ts";
 import { EVENT_NAMES } from "../../src/domain/event-name.ts";
-import type { ReceivedCallback } from "../support/callback-form.ts";
+import { type ReceivedCallback, readCallback } from "../support/callback-form.ts";
+import { addCalledPartner } from "../support/called-partner.ts";
+import { setProgramme } from "../support/change-rows.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 import { signedRequest } from "../support/signed-request.ts";
@@ -23,6 +26,29 @@ eachService(
 				const named = EVENT_NAMES.filter((name) => callbackFlaws(api, name, callback).length === 0);
 				const event = String(callback.body.event);
 				deepEqual(named, [event], callbackFlaws(api, event, callback).join("; "));
+			}
+		});
+
+		test("headers and body of every callback to a partner match their webhook, in both forms", async () => {
+			const api = strictApi(running);
+			const programme = await running.openProgramme();
+			await setProgramme(running.service.store.db, programme.id, { credits_partners: 1 });
+			const [writer, tracker] = [
+				await addCalledPartner(running, programme),
+				await addCalledPartner(running, programme),
+			];
+			await writer.saveUrl("/hook");
+			await tracker.saveUrl("/hook?id={conversionId}&event={event}&test={test}", "get");
+			for (const partner of [writer, tracker]) {
+				await walkThroughAllEvents(programme, partner.code);
+				await partner.settled();
+				deepEqual(new Set(await partner.events()), new Set(EVENT_NAMES));
+				for (const request of partner.server.requests) {
+					// A GET has no body.
+					const body = request.method === "GET" ? Buffer.from("null") : request.body;
+					const callback = readCallback({ ...request, body });
+					deepEqual(partnerFlaws(api, request.method, callback), [], JSON.stringify(callback.body));
+				}
 			}
 		});
 
@@ -53,24 +79,42 @@ function strictApi({ service }: RunningService): DescribedApi {
 	return new DescribedApi(describeApi({ brand: "Acme", publicUrl: service.url }));
 }
 
-/** Makes six events: two sales, a test, and decisions about them. */
-async function walkThroughAllEvents(programme: ShopProgramme): Promise<void> {
-	await programme.record("A-1");
-	await programme.approve("A-1");
-	await programme.reverse("A-1", "RETURN");
-	await programme.record("A-2", { eventType: "LEAD", test: true });
-	await programme.post("/v1/rejections", { orderId: "A-2", eventType: "LEAD", reason: "INVALID_LEAD" });
-	await programme.record("A-3", { basketValue: "0" });
+/** Makes six events: two sales, a test, and decisions about them. A coupon code credits its partner with the sales. */
+async function walkThroughAllEvents(programme: ShopProgramme, couponCode?: string): Promise<void> {
+	const start = couponCode ?? "A";
+	const [first, second, third] = [`${start}-1`, `${start}-2`, `${start}-3`];
+	const code = couponCode === undefined ? {} : { couponCode };
+	await programme.record(first, code);
+	await programme.approve(first);
+	await programme.reverse(first, "RETURN");
+	await programme.record(second, { eventType: "LEAD", test: true, ...code });
+	await programme.post("/v1/rejections", { orderId: second, eventType: "LEAD", reason: "INVALID_LEAD" });
+	await programme.record(third, { basketValue: "0", ...code });
 }
 
-function callbackFlaws(api: DescribedApi, event: string, { headers, body }: ReceivedCallback): string[] {
+type SentParts = Pick<ReceivedCallback, "headers" | "body">;
+
+function callbackFlaws(api: DescribedApi, event: string, callback: SentParts): string[] {
 	const post = api.document.webhooks[event]?.post;
-	if (post === undefined) return [`${event} is not described`];
-	const { schema = {} } = post.requestBody?.content["application/json"] ?? {};
-	const headerFlaws = (post.parameters ?? []).flatMap(({ name, schema: header }) =>
+	return post === undefined ? [`${event} is not described`] : requestFlaws(api, post, callback);
+}
+
+function partnerFlaws(api: DescribedApi, method: string, callback: SentParts): string[] {
+	const { post, get } = api.document.webhooks["partnerCallback"] ?? {};
+	const operation = method === "GET" ? get : post;
+	return operation === undefined ? [`${method} is not described`] : requestFlaws(api, operation, callback);
+}
+
+function requestFlaws(
+	api: DescribedApi,
+	{ parameters = [], requestBody }: Operation,
+	{ headers, body }: SentParts,
+): string[] {
+	const { schema } = requestBody?.content["application/json"] ?? {};
+	const headerFlaws = parameters.flatMap(({ name, schema: header }) =>
 		api.flaws(header, headers.get(name)).map((flaw) => `${name} ${flaw}`),
 	);
-	return [...headerFlaws, ...api.flaws(schema, body)];
+	return [...headerFlaws, ...(schema === undefined ? [] : api.flaws(schema, body))];
 }
 
 interface Message {

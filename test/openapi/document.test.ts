@@ -34,7 +34,7 @@ async function readDocument(shop: Pick<TestShop, "request">): Promise<OpenApiDoc
 
 function operations({ paths, webhooks }: OpenApiDocument): Operation[] {
 	const calls = Object.values(paths).flatMap((item) => Object.values(item));
-	return [...calls, ...Object.values(webhooks).map(({ post }) => post)];
+	return [...calls, ...Object.values(webhooks).flatMap((item) => Object.values(item))];
 }
 
 test("/openapi.json is valid OpenAPI 3.1, and every reference in it resolves", async (t) => {
@@ -190,13 +190,36 @@ describe("the examples in the document", () => {
 		}
 		equal(count, 12);
 	});
+
+	test("the examples of callbacks carry the signature of their own request", () => {
+		let count = 0;
+		for (const [name, item] of Object.entries(document.webhooks)) {
+			for (const [method, { parameters = [], requestBody }] of Object.entries(item)) {
+				const [timestamp, nonce, signature] = ["Timestamp", "Nonce", "Signature"].map((word) =>
+					parameters.find((parameter) => parameter.name === `X-Service-${word}`),
+				);
+				const [, target] = /\(here `([^`]+)`\)/.exec(signature?.description ?? "") ?? [];
+				const [sent] = Object.values(requestBody?.content["application/json"]?.examples ?? {});
+				const body = sent === undefined ? "" : JSON.stringify(sent.value);
+				const digest = createHash("sha256").update(body).digest("hex");
+				const parts = [method.toUpperCase(), target, timestamp?.example, nonce?.example, digest];
+				const expected = createHmac("sha256", EXAMPLE_SECRET).update(parts.join("\n")).digest("hex");
+				equal(signature?.example, expected, `${method} ${name}`);
+				count++;
+			}
+		}
+		equal(count, 6);
+	});
 });
 
-test("the description of each answer of a shop says what the engine does with it", () => {
-	for (const { post } of Object.values(document.webhooks)) {
-		for (let status = 200; status <= 599; status++) {
-			const said = responseFor(post, status)?.description ?? "";
-			ok(said.startsWith(meaningOf({ kind: "answered", status })), `${status}: ${said}`);
+test("the description of each answer of a shop or a partner says what the engine does with it", () => {
+	for (const [name, item] of Object.entries(document.webhooks)) {
+		const kind = name === "partnerCallback" ? "partner" : "shop";
+		for (const operation of Object.values(item)) {
+			for (let status = 200; status <= 599; status++) {
+				const said = responseFor(operation, status)?.description ?? "";
+				ok(said.startsWith(meaningOf({ kind: "answered", status }, kind)), `${name} ${status}: ${said}`);
+			}
 		}
 	}
 	const { description = "" } = document.webhooks["conversion.recorded"]?.post.responses["5XX"] ?? {};

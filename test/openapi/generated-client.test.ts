@@ -7,12 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { describeApi } from "../../src/api/openapi/document.ts";
 import { runProgram } from "../support/run-program.ts";
 import { openTokenSite } from "./token-site.ts";
 
 /** A small client whose calls are typed by the paths of the document. */
 const PROGRAM = `
-import type { components, paths } from "./api.d.ts";
+import type { components, paths, webhooks } from "./api.d.ts";
 
 type Body<Path extends keyof paths> = paths[Path] extends {
 	post: { requestBody: { content: { "application/json": infer Sent } } };
@@ -20,6 +21,16 @@ type Body<Path extends keyof paths> = paths[Path] extends {
 type Created<Path extends keyof paths> = paths[Path] extends {
 	post: { responses: { 201: { content: { "application/json": infer Answer } } } };
 } ? Answer : never;
+
+type Received = webhooks["partnerCallback"]["post"]["requestBody"]["content"]["application/json"];
+
+/** Handles a callback to a partner. The types must have all of its fields. */
+export function handleCallback(callback: Received): string {
+	const same: components["schemas"]["PartnerCallback"] = callback;
+	const payout: string = same.commission;
+	const subId: string | null = same.sub1;
+	return [same.event, same.status, payout, same.currency, subId, same.reason ?? "", same.test].join(" ");
+}
 
 export type Send = (method: string, path: string, body?: unknown) => Promise<unknown>;
 
@@ -57,18 +68,20 @@ test("a client that is generated from the document compiles and works, and a mis
 	await runProgram(process.execPath, generation, folder);
 
 	await writeFile(join(folder, "program.ts"), PROGRAM);
-	await writeFile(join(folder, "mistake.ts"), PROGRAM.replace("networkFee: {}", "networkFees: {}"));
+	const mistakes = PROGRAM.replace("networkFee: {}", "networkFees: {}").replace("same.sub1", "same.orderId");
+	await writeFile(join(folder, "mistake.ts"), mistakes);
 	await assert.rejects(
 		runProgram(process.execPath, compilation("program.ts", "mistake.ts"), folder),
 		(error) => {
 			const { message } = error as Error;
 			assert.match(message, /mistake\.ts.*'networkFees' does not exist/);
+			assert.match(message, /mistake\.ts.*'orderId' does not exist/);
 			assert.doesNotMatch(message, /program\.ts\(/);
 			return true;
 		},
 	);
 
-	const { run } = await import(pathToFileURL(join(folder, "program.ts")).href);
+	const { run, handleCallback } = await import(pathToFileURL(join(folder, "program.ts")).href);
 	const result = await run(async (method: string, path: string, body?: unknown) => {
 		const headers = { authorization: `Bearer ${tokens.manage}`, "content-type": "application/json" };
 		const { status, text } = await browser.send(path, { method, headers, body: JSON.stringify(body) });
@@ -76,6 +89,11 @@ test("a client that is generated from the document compiles and works, and a mis
 		return JSON.parse(text);
 	});
 	assert.equal(result, "30 8 ");
+	const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+	const callback = document.webhooks["partnerCallback"]?.post.requestBody?.content["application/json"];
+	const { reversed } = callback?.examples ?? {};
+	const handled = "conversion.reversed REVERSED 10.39 EUR newsletter RETURN false";
+	assert.equal(handleCallback(reversed?.value), handled);
 });
 
 /** Returns the command that checks the types of the files. */

@@ -152,10 +152,11 @@ export async function addCalledPartner(
 ): Promise<CalledPartner> {
 	const { db } = running.service.store;
 	const name = `partner${++partners}`;
+	const idEnd = String(partners).padStart(26, "0");
 	const created_at_ms = running.clock.nowMs();
-	const partner = await insertPartner(db, { public_id: `ptn_${name}`, name, site: "", created_at_ms });
+	const partner = await insertPartner(db, { public_id: `ptn_${idEnd}`, name, site: "", created_at_ms });
 	const partnership = await insertPartnership(db, {
-		public_id: `pts_${name}`,
+		public_id: `pts_${idEnd}`,
 		programme_id: programme.id,
 		partner_id: partner.id,
 		commission_rate: "10",

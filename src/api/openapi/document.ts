@@ -16,6 +16,7 @@ import type { AppDeps } from "../deps.ts";
 import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
 import { describePaths } from "./operations.ts";
+import { PARTNER_CALLBACK, PARTNER_CALLBACK_TAG, partnerWebhook } from "./partner-webhook.ts";
 import type { JsonSchema, OpenApiDocument } from "./specification.ts";
 import { describeTokenPaths, NETWORK_TAG, PARTNER_TAG, tokenAnswerSchemas } from "./token-operations.ts";
 import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
@@ -42,6 +43,11 @@ const TAGS: OpenApiDocument["tags"] = [
 		description:
 			"Programs of a partner read its data and create links with an API token. They are not signed.",
 	},
+	{
+		name: PARTNER_CALLBACK_TAG,
+		description:
+			"The service sends a callback to a partner's URL for each status change of a sale that is credited to the partner.",
+	},
 	{ name: "Operators", description: "For the operator of the service." },
 ];
 
@@ -53,13 +59,14 @@ export function describeApi(instance: Instance): OpenApiDocument {
 			// This is the version of the API, which its paths contain. The version of the software changes more
 			// often.
 			version: "1",
-			summary: "Conversions of affiliate programmes, and the signed callbacks that announce them to shops",
+			summary:
+				"Conversions of affiliate programmes, and the signed callbacks that announce them to shops and partners",
 			description: explainSigning(instance),
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
 		tags: TAGS,
 		paths: { ...describePaths(instance), ...describeTokenPaths(instance) },
-		webhooks: webhooks(instance),
+		webhooks: { ...webhooks(instance), partnerCallback: partnerWebhook(instance) },
 		components: {
 			schemas: namedSchemas(),
 			securitySchemes: securitySchemes(instance.brand),
@@ -75,6 +82,7 @@ function namedSchemas(): Record<string, JsonSchema> {
 		ONE_PROGRAMME,
 		PROBLEM,
 		...CALLBACK_BODIES,
+		PARTNER_CALLBACK,
 		LISTENING,
 		SIGNED_EVENT,
 		...tokenAnswerSchemas(),

@@ -122,7 +122,7 @@ export function signExample(
 	return { canonical, timestamp, signature: sign(signingKey(EXAMPLE_SECRET), canonical) };
 }
 
-const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
+export const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
 /** Time at which every example request is signed. */
 const EXAMPLE_NOW_MS = SOLD_AT_MS + 1_000;
 const APPROVAL_DAYS = 30;
@@ -142,7 +142,7 @@ export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 	"conversion.reversed": { status: "REVERSED", reason: "RETURN", day: APPROVAL_DAYS + 4 },
 };
 
-const AMOUNTS = { basketValue: "129.90", commission: "10.39", networkFee: "3.25", currency: "EUR" };
+export const AMOUNTS = { basketValue: "129.90", commission: "10.39", networkFee: "3.25", currency: "EUR" };
 const NAMES = { orderId: EXAMPLE_ORDER_ID, programId: EXAMPLE_PROGRAM_ID };
 
 /** Returns the conversion as the API shows it after the event. */

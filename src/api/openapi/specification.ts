@@ -6,7 +6,7 @@ export interface OpenApiDocument {
 	servers: readonly { url: string; description: string }[];
 	tags: readonly { name: string; description: string }[];
 	paths: Readonly<Record<string, PathItem>>;
-	webhooks: Readonly<Record<string, { post: Operation }>>;
+	webhooks: Readonly<Record<string, Webhook>>;
 	components: {
 		schemas: Readonly<Record<string, JsonSchema>>;
 		securitySchemes: Readonly<Record<string, SecurityScheme>>;
@@ -15,6 +15,9 @@ export interface OpenApiDocument {
 
 export type HttpMethod = "get" | "post" | "patch" | "delete";
 export type PathItem = Readonly<Partial<Record<HttpMethod, Operation>>>;
+
+/** A request of the service to a receiver. Partners may choose GET instead of POST. */
+export type Webhook = Readonly<{ post: Operation; get?: Operation }>;
 
 export interface Operation {
 	operationId: string;

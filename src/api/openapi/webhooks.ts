@@ -1,8 +1,10 @@
-// The callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each answer.
+// The callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each answer. Callbacks to
+// partners are in partner-webhook.ts.
 
 import * as z from "zod";
 import { REASONS } from "../../domain/conversion.ts";
 import { EVENT_NAMES, type EventName } from "../../domain/event-name.ts";
+import type { ReceiverKind } from "../../domain/receiver.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, userAgent } from "../../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
@@ -24,7 +26,7 @@ import type { ApiResponse, JsonSchema, Operation, Parameter } from "./specificat
  * Path of the Postback URL in the examples. A real signature covers the path and query of the URL that the
  * shop has saved.
  */
-const EXAMPLE_PATH = "/postback";
+export const EXAMPLE_PATH = "/postback";
 
 const DESCRIPTIONS: Readonly<Record<EventName, string>> = {
 	"conversion.recorded":
@@ -102,21 +104,38 @@ function webhook(instance: Instance, event: EventName, schema: JsonSchema): Oper
 		tags: ["Callbacks"],
 		// Callbacks carry no credentials of the shop. Their signature is described as headers.
 		security: UNSIGNED,
-		parameters: headerParameters(instance.brand, event),
+		parameters: headerParameters(instance.brand, [event], exampleRequest(event)),
 		requestBody: {
 			required: true,
 			description:
 				"The signature covers these bytes as they were received. A body that was parsed and serialised again has other bytes.",
 			content: { "application/json": { schema, examples } },
 		},
-		responses: answersOfTheShop(),
+		responses: receiverAnswers("shop"),
 	};
 }
 
-function headerParameters(brand: string, event: EventName): Parameter[] {
+/** A request whose signature the example headers carry. */
+export interface ExampleRequest {
+	event: EventName;
+	method: "POST" | "GET";
+	/** Path and query as they are sent. */
+	target: string;
+	body: string;
+}
+
+function exampleRequest(event: EventName): ExampleRequest {
+	return { event, method: "POST", target: EXAMPLE_PATH, body: exampleCallback(event) };
+}
+
+/** Returns the headers of a callback that announces one of the events. */
+export function headerParameters(
+	brand: string,
+	events: readonly EventName[],
+	{ event, method, target, body }: ExampleRequest,
+): Parameter[] {
 	const names = headerNames(brand);
-	const body = exampleCallback(event);
-	const { timestamp, signature } = signExample("POST", EXAMPLE_PATH, body, exampleSentAtMs(event));
+	const { timestamp, signature } = signExample(method, target, body, exampleSentAtMs(event));
 	const header = (name: string, description: string, schema: JsonSchema, example: string): Parameter => ({
 		name,
 		in: "header",
@@ -126,7 +145,7 @@ function headerParameters(brand: string, event: EventName): Parameter[] {
 		example,
 	});
 	return [
-		header(names.event, "The same as the body's `event`.", { const: event }, event),
+		header(names.event, "The name of the event.", { enum: events }, event),
 		header(
 			names.timestamp,
 			`Unix time in seconds. Refuse a callback with 401 if it is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from your clock.`,
@@ -136,7 +155,7 @@ function headerParameters(brand: string, event: EventName): Parameter[] {
 		header(names.nonce, "New for every attempt.", { pattern: "^[0-9a-f]{16,}$" }, EXAMPLE_NONCE),
 		header(
 			names.signature,
-			`Hex HMAC-SHA256 of the canonical string with the signing secret. The method is \`POST\`, and the path with its query is that of the URL as you entered it (here \`${EXAMPLE_PATH}\`).`,
+			`Hex HMAC-SHA256 of the canonical string with the signing secret. The method is \`${method}\`, and the path with its query is ${method === "GET" ? "the one that arrives" : "that of the URL as you entered it"} (here \`${target}\`).`,
 			{ pattern: "^[0-9a-f]{64}$" },
 			signature,
 		),
@@ -161,22 +180,28 @@ const SAMPLE_STATUSES: readonly (readonly [range: string, status: number, advice
 const MEANING_BY_VERDICT: Readonly<Record<Verdict, string>> = {
 	delivered: "Delivered.",
 	retry: `Retried, with up to ${MAX_ATTEMPTS} attempts in all: after ${retryDelays()}.`,
-	refused: "A deliberate refusal. The delivery ends at once, and the owner is notified.",
-	redirect: "Redirects are not followed. The delivery ends at once, and the owner is notified.",
-	"forbidden address": "Nothing is sent. The delivery ends at once, and the owner is notified.",
+	refused: "A deliberate refusal. The delivery ends at once, and {people} notified.",
+	redirect: "Redirects are not followed. The delivery ends at once, and {people} notified.",
+	"forbidden address": "Nothing is sent. The delivery ends at once, and {people} notified.",
 };
 
-function answersOfTheShop(): Record<string, ApiResponse> {
+const NOTIFIED_PEOPLE: Readonly<Record<ReceiverKind, string>> = {
+	shop: "the owner is",
+	partner: "the partner's people are",
+};
+
+/** Describes what the service does with each answer of a shop or a partner. */
+export function receiverAnswers(kind: ReceiverKind): Record<string, ApiResponse> {
 	return Object.fromEntries(
 		SAMPLE_STATUSES.map(([range, status, advice]) => {
-			const meaning = meaningOf({ kind: "answered", status });
+			const meaning = meaningOf({ kind: "answered", status }, kind);
 			return [range, { description: `${meaning} ${advice}`.trim() }];
 		}),
 	);
 }
 
-export function meaningOf(outcome: Outcome): string {
-	return MEANING_BY_VERDICT[judgeOutcome(outcome)];
+export function meaningOf(outcome: Outcome, kind: ReceiverKind): string {
+	return MEANING_BY_VERDICT[judgeOutcome(outcome)].replace("{people}", NOTIFIED_PEOPLE[kind]);
 }
 
 function retryDelays(): string {

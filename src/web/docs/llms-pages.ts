@@ -33,7 +33,7 @@ ${documents.join("\n")}
 
 ## For tools
 
-- [OpenAPI 3.1](${publicUrl}/openapi.json): Every call with its fields, and the callback under \`webhooks\`.
+- [OpenAPI 3.1](${publicUrl}/openapi.json): Every call with its fields, and the callbacks to shops and partners under \`webhooks\`.
 - [All documents in one text](${publicUrl}${paths.LLMS_FULL_PATH}): The text of all documents above.
 `;
 }
