@@ -40,6 +40,7 @@ const SETTINGS_FORM = declareForm({
 	},
 	locale: {
 		label: "Language of dates and numbers",
+		hint: "Files that you export follow it, too. Pages and mails are in English.",
 		options: [BROWSERS_OWN, ...Object.entries(DATE_LOCALES).map(([value, label]) => ({ value, label }))],
 	},
 	callbacks_failing: { label: "Callbacks of my programmes are failing", isBox: true },

@@ -41,6 +41,7 @@ test("name, time zone and language are saved, and every page carries the time zo
 	}
 	const { text } = await browser.open("/account");
 	assert.match(text, /value="Olga"/);
+	assert.match(text, /Language of dates and numbers[\s\S]+Pages and mails are in English\./);
 	assert.match(text, /<option value="Europe\/Berlin" selected>/);
 	const again = await browser.submit("/account/settings", { ...SETTINGS, callbacks_failing: "on" });
 	assert.equal(again.status, 303);
