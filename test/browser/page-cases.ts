@@ -175,7 +175,9 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 		look("conversions, a filter that is not understood", at("/conversions?status=BOGUS"), undefined, 422),
 		look("callbacks, before the first URL", at("/callbacks")),
 		look("callbacks, a macro refused", at("/callbacks"), saveUnknownMacro, 422),
+		look("earnings by sub ID", at("/earnings?by=sub1")),
 		look("programmes to apply for", at("/programmes")),
+		look("apply for a programme", at(main)),
 		look("API, a token just issued", at("/api"), issueToken),
 		look("a programme's page", `${main}/overview`, undefined, 404),
 	];
