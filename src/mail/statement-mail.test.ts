@@ -1,6 +1,11 @@
 import { doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { composeDetailsMail, composeIssuedMail, composePaidMail } from "./statement-mail.ts";
+import {
+	composeDetailsMail,
+	composeIssuedMail,
+	composePaidMail,
+	composeUndoneMail,
+} from "./statement-mail.ts";
 
 const URL = "https://ringback.example";
 const PARTNER = { name: "Blog.example", public_id: "ptn_1" };
@@ -26,6 +31,15 @@ test("the mail about a payment names day and reference, which cannot contain a l
 	const { subject, text } = composePaidMail("pia@blog.example", PARTNER, payment, URL);
 	equal(subject, "Statement 2026-0042 was paid");
 	match(text, /was paid on 2026-11-18: 123\.45 EUR\.\nReference: "evil\[\.\]example"/);
+	match(text, /^https:\/\/ringback\.example\/partner\/ptn_1\/statements\/stm_1$/m);
+});
+
+test("the mail about an undone payment says why, and that the amount is still owed", () => {
+	const payment = { ...STATEMENT, paidOn: "2026-11-18", reason: "see evil.example" };
+	const { subject, text } = composeUndoneMail("pia@blog.example", PARTNER, payment, URL);
+	equal(subject, "Payment of statement 2026-0042 was undone");
+	match(text, /payment of 123\.45 EUR on 2026-11-18 was undone\.\nReason: "see evil\[\.\]example"\n/);
+	match(text, /still owed to you/);
 	match(text, /^https:\/\/ringback\.example\/partner\/ptn_1\/statements\/stm_1$/m);
 });
 

@@ -1,5 +1,5 @@
-// Composes the mails to a partner's people about its money: a statement was issued or paid, or the payment details were
-// changed.
+// Composes the mails to a partner's people about its money: a statement was issued or paid, a payment was undone, or the
+// payment details were changed.
 
 import { quote } from "../domain/mail-text.ts";
 import { sayMonth } from "../domain/statement.ts";
@@ -52,6 +52,27 @@ export function composePaidMail(
 	return letter(to, `Statement ${number} was paid`, [
 		`Statement ${number} for ${quote(partner.name)} was paid on ${paidOn}: ${total} ${currency}.`,
 		...(reference === "" ? [] : [`Reference: ${quote(reference)}`]),
+		"",
+		"Your statement:",
+		`${pageOf(partner, publicUrl)}/statements/${payment.public_id}`,
+	]);
+}
+
+/** Composes the mail that takes back the mail about a payment. The reason is the one in the partner's account. */
+export function composeUndoneMail(
+	to: string,
+	partner: Named,
+	payment: Pick<Statement, "public_id" | "number" | "total" | "currency"> & {
+		paidOn: string;
+		reason: string;
+	},
+	publicUrl: string,
+): WrittenMail {
+	const { number, total, currency, paidOn, reason } = payment;
+	return letter(to, `Payment of statement ${number} was undone`, [
+		`Statement ${number} for ${quote(partner.name)} is no longer marked as paid. The payment of ${total} ${currency} on ${paidOn} was undone.`,
+		`Reason: ${quote(reason)}`,
+		"The amount is still owed to you. You get another mail when the statement is paid.",
 		"",
 		"Your statement:",
 		`${pageOf(partner, publicUrl)}/statements/${payment.public_id}`,

@@ -19,6 +19,7 @@ import { findStatement } from "../store/queries/statements.ts";
 import { adjustAccount } from "./adjust.ts";
 import { openParties } from "./parties.ts";
 import { savePaymentDetails } from "./payment-details.ts";
+import { payStatements, undoPayment } from "./payments.ts";
 import {
 	DECEMBER_MS,
 	type Member,
@@ -302,7 +303,7 @@ eachDatabase("issuing statements", (database) => {
 		);
 	});
 
-	test("a statement keeps both parties as they were on the day of its issue, and tells the partner's people who can sign in", async () => {
+	test("a statement keeps both parties as they were on the day of its issue, and the partner's people who can sign in are mailed", async () => {
 		const { network, members } = await openWith(1);
 		const [member] = members;
 		ok(member !== undefined);
@@ -331,10 +332,13 @@ eachDatabase("issuing statements", (database) => {
 		await network.setNetwork({ name: "Other", postal_address: null });
 		const other = { ...details, account: "paypal@blog.example", iban: "" };
 		ok((await savePaymentDetails(deps, network.staff, partner.id, other)).ok);
-		await mails.settled();
 		const [listed] = await ofMembers(network, members);
 		const statement = await findStatement(store.db, listed?.public_id ?? "");
 		ok(statement !== undefined);
+		const payment = { date: "2026-11-02", reference: "" };
+		ok((await payStatements(deps, network.staff, [statement.public_id], payment)).ok);
+		ok((await undoPayment(deps, network.staff, statement.public_id, "bounced")).ok);
+		await mails.settled();
 		deepEqual(openParties(network.deps, statement), {
 			network: { name: "Nordnet", address: "Weg 1\nBerlin" },
 			partner: {
@@ -358,11 +362,15 @@ eachDatabase("issuing statements", (database) => {
 				`${person.email}: Your payment details were changed`,
 				`${person.email}: Statement ${statement.number}: 10.00 EUR`,
 				`${person.email}: Your payment details were changed`,
+				`${person.email}: Statement ${statement.number} was paid`,
+				`${person.email}: Payment of statement ${statement.number} was undone`,
 			],
 		);
-		const { rows } = await listAudit(store.db, {}, { limit: 8 });
+		const { rows } = await listAudit(store.db, {}, { limit: 10 });
 		const audited = rows.map(({ action, subject, detail }) => [action, subject, detail].join(" | "));
-		deepEqual(audited.filter((line) => !line.startsWith("statements.")).slice(0, 3), [
+		deepEqual(audited.filter((line) => !line.startsWith("statements.")).slice(0, 5), [
+			`payment.undone | ${statement.number} | paid on 2026-11-02: bounced`,
+			`statement.paid | ${statement.number} | 10.00 EUR on 2026-11-02`,
 			`payment_details.changed | ${partner.public_id} | IBAN …3000 → another account …le`,
 			`statement.issued | ${statement.number} | Partner 1: 10.00 EUR`,
 			`payment_details.changed | ${partner.public_id} | none → IBAN …3000`,

@@ -5,12 +5,12 @@
 import { type Checked, checkAll, type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { decimalCount, formatMinor, minorUnits } from "../domain/money.ts";
 import { checkPaidOn, parsePaidOn, parseReference } from "../domain/statement.ts";
-import { composePaidMail } from "../mail/statement-mail.ts";
+import { composePaidMail, composeUndoneMail } from "../mail/statement-mail.ts";
 import { type Actor, personIdOf } from "../people/actor.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit, noteAudits } from "../store/queries/audit.ts";
 import { insertPaidEntries } from "../store/queries/entries.ts";
-import { findPartnersById } from "../store/queries/partners.ts";
+import { findPartnerById, findPartnersById } from "../store/queries/partners.ts";
 import {
 	findPayments,
 	findStatementSettings,
@@ -193,7 +193,7 @@ export async function undoPayment(
 ): Promise<Result<Statement>> {
 	const reason = parseReason(reasonText);
 	if (!reason.ok) return reason;
-	return transactAsStaff<Statement>(deps, actor, async (trx) => {
+	const undone = await transactAsStaff<Statement>(deps, actor, async (trx) => {
 		const [statement] = await lockStatements(trx, "public_id", [statementId]);
 		if (statement === undefined) return refuseUnknown();
 		const [payment] = await findPayments(trx, [statement.id]);
@@ -209,8 +209,25 @@ export async function undoPayment(
 		const detail = `paid on ${payment.paid_on}: ${reason.value}`;
 		const note = { personId, action: "payment.undone", subject: statement.number, detail } as const;
 		await noteAudit(trx, note, nowMs);
+		if (deps.mails.isOn) await tellUndone(trx, deps, statement, payment.paid_on, reason.value);
 		return succeed(statement);
 	});
+	deps.mails.wake();
+	return undone;
+}
+
+async function tellUndone(
+	trx: Db,
+	{ mails, publicUrl }: InTransaction,
+	statement: Statement,
+	paidOn: string,
+	reason: string,
+): Promise<void> {
+	const partner = await findPartnerById(trx, statement.partner_id);
+	if (partner === undefined) return;
+	for (const { email } of await listPartnerAddressees(trx, [partner.id])) {
+		await mails.enqueue(trx, composeUndoneMail(email, partner, { ...statement, paidOn, reason }, publicUrl));
+	}
 }
 
 /** Parses the reason that a person must give, such as for an adjustment. */

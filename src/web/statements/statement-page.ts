@@ -249,7 +249,7 @@ function paymentSection(
 			return ui.section({
 				id: "payment",
 				title: "Undo the payment",
-				hint: "If the bank returned the money, or this statement was marked by mistake. The statement is then to be paid again.",
+				hint: "If the bank returned the money, or this statement was marked by mistake. The statement is then to be paid again, and the partner's people get a mail with the reason.",
 				body: ui.padded(
 					UNDO_FORM.show(c, {
 						action: `${path}/undo`,
