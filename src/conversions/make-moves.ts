@@ -5,6 +5,7 @@
 // in the caller's transaction, so a status change and its event are stored together or not at all. The number of
 // statements does not depend on the number of steps.
 
+import { NO_SUB_IDS, type SubIds } from "../domain/click-token.ts";
 import {
 	announcedBy,
 	type DecidedBy,
@@ -214,6 +215,13 @@ export function creditStep(
 	};
 }
 
+const NO_PARTNERS: CreditedPartners = {
+	before: null,
+	after: null,
+	subIdsBefore: NO_SUB_IDS,
+	subIdsAfter: NO_SUB_IDS,
+};
+
 interface Made {
 	step: Step;
 	conversion: Conversion;
@@ -223,6 +231,9 @@ interface Made {
 interface CreditedPartners {
 	before: number | null;
 	after: number | null;
+	/** Sub IDs of the credit before and after the move. */
+	subIdsBefore: SubIds;
+	subIdsAfter: SubIds;
 }
 
 /**
@@ -240,18 +251,19 @@ async function findPartners(
 		trx,
 		needing.map(({ conversion }) => conversion.id),
 	);
-	const partnersBefore = new Map(
-		credited.map(({ conversion_id, partner_id }) => [conversion_id, partner_id]),
-	);
+	const creditsBefore = new Map(credited.map((row) => [row.conversion_id, row]));
 	const newIds = needing.flatMap(({ step }) => step.credit?.partnershipId ?? []);
 	const newPartners = new Map(
 		(await writes.findPartnerships(trx, newIds)).map(({ id, partner_id }) => [id, partner_id]),
 	);
 	return new Map(
 		needing.map(({ step: { credit }, conversion: { id } }) => {
-			const before = partnersBefore.get(id) ?? null;
+			const stored = creditsBefore.get(id);
+			const before = stored?.partner_id ?? null;
 			const after = credit === undefined ? before : (newPartners.get(credit.partnershipId ?? 0) ?? null);
-			return [id, { before, after }];
+			const subIdsBefore: SubIds =
+				stored === undefined ? NO_SUB_IDS : [stored.sub_1, stored.sub_2, stored.sub_3];
+			return [id, { before, after, subIdsBefore, subIdsAfter: credit?.subIds ?? subIdsBefore }];
 		}),
 	);
 }
@@ -279,9 +291,11 @@ function entriesOf(
 	nowMs: number,
 ): NewEntry[] {
 	return moves.filter(isOwing).flatMap(({ step, conversion }) => {
-		const { before, after } = partners.get(conversion.id) ?? { before: null, after: null };
+		const { before, after, subIdsBefore, subIdsAfter } = partners.get(conversion.id) ?? NO_PARTNERS;
 		const owedBefore = step.known === null ? null : owingOf(step.known, before);
 		return entriesFor(owedBefore, owingOf(conversion, after)).map(({ partnerId, kind, amount }) => ({
+			...columnsOfSubIds(partnerId === before ? subIdsBefore : subIdsAfter),
+			decided_at_ms: conversion.decided_at_ms,
 			partner_id: partnerId,
 			programme_id: conversion.programme_id,
 			conversion_id: conversion.id,
@@ -294,6 +308,10 @@ function entriesOf(
 			at_ms: nowMs,
 		}));
 	});
+}
+
+function columnsOfSubIds([sub1, sub2, sub3]: SubIds): Pick<NewEntry, "sub_1" | "sub_2" | "sub_3"> {
+	return { sub_1: sub1 || null, sub_2: sub2 || null, sub_3: sub3 || null };
 }
 
 function owingOf({ status, commission, test }: Conversion, partnerId: number | null): Owing {

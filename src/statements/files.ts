@@ -21,7 +21,7 @@ import type { StatementsDeps } from "./deps.ts";
 import { openParties } from "./parties.ts";
 import { openDetails, type StoredDetails } from "./payment-details.ts";
 
-/** Returns the proof of a statement, for staff and for the partner's people. */
+/** Returns the proof of a statement, for staff and for the partner's people. It is the same at any time. */
 export function proofFile(
 	db: Db,
 	statement: Pick<Statement, "id" | "partner_id" | "time_zone" | "first_entry_id" | "last_entry_id">,
@@ -33,9 +33,9 @@ export function proofFile(
 		["eventType", (row) => row.event_type ?? ""],
 		["soldAt", (row) => row.occurred_at_ms, "time"],
 		["decidedAt", (row) => row.decided_at_ms, "time"],
-		["s1", (row) => row.sub_1],
-		["s2", (row) => row.sub_2],
-		["s3", (row) => row.sub_3],
+		["s1", (row) => row.sub_1 ?? ""],
+		["s2", (row) => row.sub_2 ?? ""],
+		["s3", (row) => row.sub_3 ?? ""],
 		["commission", amountOf("EARNED"), "amount"],
 		["change", amountOf("CHANGED"), "amount"],
 		["adjusted", amountOf("ADJUSTED"), "amount"],

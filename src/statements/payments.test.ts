@@ -129,7 +129,7 @@ eachDatabase("payments of statements", (database) => {
 		);
 		match(
 			text,
-			/\r\ncnv_\w+;Shop EUR;SALE;2026-01-15 12:00:00;2026-10-10 00:00:00;;;;"10,00";;;EUR;;2026-10-10 00:00:00\r\n$/,
+			/\r\ncnv_\w+;Shop EUR;SALE;2026-01-15 12:00:00;2026-10-10 00:00:00;newsletter;;top;"10,00";;;EUR;;2026-10-10 00:00:00\r\n$/,
 		);
 	});
 

@@ -97,7 +97,7 @@ export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 				move: "record",
 				known: null,
 				sale: { ...sale, commission, basket_value: commission, currency: programme.currency },
-				credit: creditOf(partnership),
+				credit: { ...creditOf(partnership), subIds: ["newsletter", "", "top"] },
 			});
 		},
 		approve: (known: Conversion) =>

@@ -1,7 +1,7 @@
 // Walks through two months of a network on both databases. The statements of October stay as they were issued, and those
 // of November carry the differences.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addAmounts } from "../domain/money.ts";
@@ -62,6 +62,10 @@ eachDatabase("two months of statements", (database) => {
 		]);
 		const [inOctober] = issued;
 		ok(inOctober !== undefined);
+		const proofsAsIssued = await Promise.all(issued.map(proofOf));
+		for (const line of linesOf(proofsAsIssued[0])) {
+			match(line, /,Shop EUR,SALE,[^,]+,2026-10-10T00:00:00.000Z,newsletter,,top,/);
+		}
 		const payment = { date: "2026-11-02", reference: "SEPA 1" };
 		const paid = await payStatements(
 			network.deps,
@@ -87,6 +91,13 @@ eachDatabase("two months of statements", (database) => {
 		const undone = await undoPayment(network.deps, network.staff, issued[1]?.public_id ?? "", "bounced");
 		ok(undone.ok, JSON.stringify(undone));
 
+		// The shop also gets another name.
+		await store.db
+			.updateTable("programmes")
+			.set({ name: "Shop of Europe" })
+			.where("id", "=", euro.id)
+			.execute();
+
 		await network.clock.moveTo(DECEMBER_MS);
 		await network.issue(await network.prepare("2026-11"));
 		const all = await network.statements();
@@ -110,6 +121,24 @@ eachDatabase("two months of statements", (database) => {
 			{ currency: "KWD", open: "0.000", due: "1.000", carried: "0.000" },
 		]);
 		for (const statement of all) await checkProof(statement);
+		const proofsNow = await Promise.all(all.map(proofOf));
+		deepEqual(proofsNow.slice(0, issued.length), proofsAsIssued, "the proof never changes either");
+		const changes = linesOf(proofsNow[4]).filter((line) => /,(RETURN|REASSIGNED),/.test(line));
+		deepEqual(
+			changes.map((line) => line.split(",").slice(1).join(",")),
+			[
+				"Shop of Europe,SALE,2026-01-15T12:00:00.000Z,2026-10-10T00:00:00.000Z,newsletter,,top,,-8.50,,EUR,RETURN,2026-11-02T00:00:00.000Z",
+				"Shop of Europe,SALE,2026-01-15T12:00:00.000Z,2026-11-02T00:00:00.000Z,newsletter,,top,,-20.05,,EUR,RETURN,2026-11-02T00:00:00.000Z",
+				"Shop of Europe,SALE,2026-01-15T12:00:00.000Z,2026-10-10T00:00:00.000Z,newsletter,,top,,-10.10,,EUR,REASSIGNED,2026-11-02T00:00:00.000Z",
+			],
+			"a refund and another partner leave the date of the approval",
+		);
+		const [gainedLine = ""] = linesOf(proofsNow[6]);
+		match(
+			gainedLine,
+			/,,,,,10\.10,,EUR,REASSIGNED,/,
+			"the new partner does not see the sub IDs of the old one",
+		);
 		const sums = await sumStatements(store.db, { month: "2026-10" });
 		deepEqual(
 			sums.map(({ state, currency, count, minor }) => `${state} ${currency} ${count} ${minor}`).sort(),
@@ -141,10 +170,14 @@ eachDatabase("two months of statements", (database) => {
 		);
 	});
 
+	async function proofOf(statement: ListedStatement): Promise<string> {
+		return (await Array.fromAsync(proofFile(database.store.reader, statement))).join("");
+	}
+
 	/** Checks that the sums of the proof are those of the statement, and that its lines are, too. */
 	async function checkProof(statement: ListedStatement): Promise<void> {
 		const { store } = database;
-		const text = (await Array.fromAsync(proofFile(store.reader, statement))).join("");
+		const text = await proofOf(statement);
 		const [header = "", ...lines] = text.replace("\u{FEFF}", "").trimEnd().split("\r\n");
 		const names = header.split(",");
 		const sum = (column: string) =>
@@ -159,6 +192,11 @@ eachDatabase("two months of statements", (database) => {
 		deepEqual([total("earned"), total("changed")], [earned, changed]);
 	}
 });
+
+/** Returns the lines of a CSV file without its header. */
+function linesOf(file: string | undefined): string[] {
+	return (file ?? "").trimEnd().split("\r\n").slice(1);
+}
 
 function adjustment(currency: string, amount: string) {
 	return { currency, amount, reason: "agreed on the phone" };

@@ -16,8 +16,10 @@ export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;
 /** A refund without its row number. */
 export type NewRefund = Omit<Refund, "id">;
-/** An entry that a move causes. */
-export type NewEntry = Omit<Entry, "id" | "statement_id">;
+/** Columns of an entry that describe its sale. An adjustment has none. */
+type OfSale = "decided_at_ms" | "sub_1" | "sub_2" | "sub_3";
+/** An entry that a move or an adjustment causes. */
+export type NewEntry = Omit<Entry, "id" | "statement_id" | OfSale> & Partial<Pick<Entry, OfSale>>;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface Change {
@@ -29,6 +31,9 @@ export interface Change {
 export interface CreditedPartner {
 	conversion_id: number;
 	partner_id: number;
+	sub_1: string;
+	sub_2: string;
+	sub_3: string;
 }
 
 export interface AnnouncedBody {
@@ -223,6 +228,10 @@ export const ENTRY = {
 	person_id: "bigint",
 	reason: "text",
 	at_ms: "bigint",
+	decided_at_ms: "bigint",
+	sub_1: "text",
+	sub_2: "text",
+	sub_3: "text",
 } as const satisfies ColumnsOf<NewEntry>;
 
 /** Columns of an entry that its row in `open_entries` repeats. */

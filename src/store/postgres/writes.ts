@@ -130,7 +130,7 @@ const LOCK_CREDITS = hotStatement<StoredCredit>(`with locked as materialized (
 	) select ${Object.keys(CREDIT).join(", ")} from credits
 		join locked on locked.id = credits.conversion_id for no key update of credits`);
 const FIND_CREDITED_PARTNERS = hotStatement<CreditedPartner>(
-	`select conversion_id, partner_id from credits join partnerships own on own.id = partnership_id
+	`select conversion_id, partner_id, sub_1, sub_2, sub_3 from credits join partnerships own on own.id = partnership_id
 		where conversion_id = any($1::bigint[])`,
 );
 const INSERT_ENTRIES = forSet(

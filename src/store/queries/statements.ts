@@ -28,13 +28,13 @@ export type StatementLine = Selectable<StatementLinesTable>;
 /** The settings of the network that statements depend on. */
 export type StatementSettings = Pick<
 	NetworkTable,
-	"name" | "time_zone" | "postal_address" | "minimum_payouts"
+	"name" | "brand" | "time_zone" | "postal_address" | "minimum_payouts"
 >;
 
 export function findStatementSettings(db: Db): Promise<StatementSettings> {
 	return db
 		.selectFrom("network")
-		.select(["name", "time_zone", "postal_address", "minimum_payouts"])
+		.select(["name", "brand", "time_zone", "postal_address", "minimum_payouts"])
 		.executeTakeFirstOrThrow();
 }
 
@@ -373,14 +373,13 @@ export interface StatementEntry extends Entry {
 	conversion_public_id: string | null;
 	event_type: string | null;
 	occurred_at_ms: number | null;
-	decided_at_ms: number | null;
-	/** Sub ids of the click. They are empty if the conversion is credited to another partner now. */
-	sub_1: string;
-	sub_2: string;
-	sub_3: string;
 }
 
-/** Yields the entries of a statement in the order in which they were written. */
+/**
+ * Yields the entries of a statement in the order in which they were written. They are the same at any time. The name of
+ * the programme is the one at the issue. The event type never changes, and the time of the sale does not change after
+ * the approval.
+ */
 export async function* readStatementEntries(
 	db: Db,
 	statement: Pick<Statement, "id" | "partner_id" | "first_entry_id" | "last_entry_id">,
@@ -389,16 +388,12 @@ export async function* readStatementEntries(
 	const { id, partner_id: partnerId, first_entry_id: firstEntryId, last_entry_id: lastEntryId } = statement;
 	let lastId = (firstEntryId ?? 0) - 1;
 	for (;;) {
-		// The credit is joined only if it still belongs to the partner, who must not see the sub ids of others.
-		const { rows } = await sql<StatementEntry>`select e.*, p.name as programme_name,
-				c.public_id as conversion_public_id, c.event_type, c.occurred_at_ms, c.decided_at_ms,
-				coalesce(d.sub_1, '') as sub_1, coalesce(d.sub_2, '') as sub_2, coalesce(d.sub_3, '') as sub_3
+		const { rows } = await sql<StatementEntry>`select e.*, l.programme_name,
+				c.public_id as conversion_public_id, c.event_type, c.occurred_at_ms
 			from statement_entries s
 			join entries e on e.id = s.entry_id
-			left join programmes p on p.id = e.programme_id
+			left join statement_lines l on l.statement_id = s.statement_id and l.programme_id = e.programme_id
 			left join conversions c on c.id = e.conversion_id
-			left join credits d on d.conversion_id = e.conversion_id and exists
-				(select 1 from partnerships a where a.id = d.partnership_id and a.partner_id = ${partnerId})
 			where s.partner_id = ${partnerId} and s.entry_id > ${lastId} and s.entry_id <= ${lastEntryId ?? NO_ID}
 				and s.statement_id = ${id}
 			order by s.entry_id limit ${batchRows}`.execute(db);

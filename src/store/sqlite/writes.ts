@@ -171,7 +171,7 @@ function prepareCredits(prepare: (text: string) => StatementSync) {
 		),
 		find: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
 		findPartner: prepare(
-			`select conversion_id, partner_id from credits join partnerships own on own.id = partnership_id
+			`select conversion_id, partner_id, sub_1, sub_2, sub_3 from credits join partnerships own on own.id = partnership_id
 				where conversion_id = ?`,
 		),
 		put: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),

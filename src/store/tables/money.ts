@@ -38,6 +38,15 @@ export interface EntriesTable {
 	/** Why the entry was written: text of a person, or the reason code of a refund or reversal. */
 	reason: string | null;
 	at_ms: number;
+	/**
+	 * Time of the conversion's last decision, and the sub IDs of the partner's click, as they were when the entry was
+	 * written. A return or another partner changes them in the conversion, and a statement that was issued must not change.
+	 * An empty sub ID is null.
+	 */
+	decided_at_ms: number | null;
+	sub_1: string | null;
+	sub_2: string | null;
+	sub_3: string | null;
 }
 
 /**

@@ -33,7 +33,11 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			statement_id bigint,
 			person_id bigint,
 			reason text,
-			at_ms bigint not null
+			at_ms bigint not null,
+			decided_at_ms bigint,
+			sub_1 text,
+			sub_2 text,
+			sub_3 text
 		)`,
 		// This index serves the check that the entries of a conversion add up to its commission.
 		"create index entries_by_conversion on entries (conversion_id) where conversion_id is not null",
