@@ -2,6 +2,7 @@
 // partner's account.
 
 import * as z from "zod";
+import { DEFAULT_BRAND, networkName } from "../domain/network.ts";
 import { openText, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
 import type { Statement, StatementSettings } from "../store/queries/statements.ts";
 import type { Partner } from "../store/tables/partners.ts";
@@ -9,6 +10,7 @@ import type { StatementsDeps } from "./deps.ts";
 import { DETAILS, type StoredDetails } from "./payment-details.ts";
 
 const PARTIES = z.object({
+	/** The name is null if the network had chosen neither a name nor a brand. */
 	network: z.object({ name: z.string().nullable(), address: z.string().nullable() }),
 	partner: z.object({
 		name: z.string(),
@@ -29,7 +31,10 @@ export function partiesOf(
 	details: StoredDetails | null,
 ): StatementParties {
 	return {
-		network: { name: settings.name, address: settings.postal_address },
+		network: {
+			name: networkName({ name: settings.name, brand: settings.brand ?? DEFAULT_BRAND }),
+			address: settings.postal_address,
+		},
 		partner: {
 			name: partner.name,
 			site: partner.site,

@@ -355,9 +355,12 @@ function warningNote({ length }: readonly Warning[]): Html | null {
 
 type Masthead = Pick<NetworkFace, "name" | "brand" | "logo" | "colour" | "supportAddress">;
 
+/** Name of a network that has chosen neither a name nor a brand. */
+export const UNNAMED_TITLE = "Ringback";
+
 /** Returns the name of the network for titles and sentences, or "Ringback" if it has no name yet. */
 export function titleOf(face: Masthead): string {
-	return networkName(face) ?? "Ringback";
+	return networkName(face) ?? UNNAMED_TITLE;
 }
 
 /** Ratio of width to height from which a logo is assumed to contain the network's name. */

@@ -18,7 +18,7 @@ import {
 	type StatementLine,
 } from "../../store/queries/statements.ts";
 import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
-import { titleOf } from "../document.ts";
+import { UNNAMED_TITLE } from "../document.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
@@ -76,21 +76,17 @@ export async function showStatement(c: WebContext, deps: PageDeps): Promise<Resp
 					ui.linkButton({ label: "Sales as CSV", href: `${path}/sales.csv` }),
 				],
 			}),
-			html`<article class="card statement">${partiesPart(c, statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
+			html`<article class="card statement">${partiesPart(statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
 			isStaff ? paymentSection(c, deps, statement, path) : null,
 		],
 	});
 }
 
 /** Shows both parties as they were on the day of the issue, and what the statement is about. */
-function partiesPart(
-	c: WebContext,
-	statement: ListedStatement,
-	{ network, partner }: StatementParties,
-): Html {
+function partiesPart(statement: ListedStatement, { network, partner }: StatementParties): Html {
 	const { number, month, time_zone: zone, currency } = statement;
 	const { details } = partner;
-	const from = [network.name ?? titleOf(c.get("network")), network.address];
+	const from = [network.name ?? UNNAMED_TITLE, network.address];
 	const to = [
 		details?.payee ?? partner.name,
 		details?.payee === partner.name ? null : details === null ? null : partner.name,
