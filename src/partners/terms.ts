@@ -65,21 +65,32 @@ export const MAX_CLICK_DAYS = 365;
 export const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
 
+export interface SavingOptions {
+	/**
+	 * What the form contained when it was opened. Only differences from it are saved. Without it, all fields that were
+	 * typed are saved.
+	 */
+	shown?: Partial<PartnerTermsInput> | undefined;
+	/**
+	 * True if the typed hosts do not include those that wait for staff. The waiting ones then stay in the list. A form
+	 * shows both together.
+	 */
+	keepsWaitingHosts?: boolean;
+}
+
 /**
  * Saves the settings, and resolves to whether anything changed. Settings that are left out of `typed` stay as they are.
- * `shown` is what the form contained when it was opened, and only differences from it are saved. Without `shown`, all
- * fields of `typed` are saved. An owner's form cannot change whether partners are credited.
+ * An owner's form cannot change whether partners are credited.
  */
 export async function savePartnerTerms(
 	{ store, clock, allowsPrivateRanges }: { store: Store; clock: Clock; allowsPrivateRanges: boolean },
 	actor: PersonActor,
 	programmeId: number,
 	typed: Partial<PartnerTermsInput>,
-	shown: Partial<PartnerTermsInput> = {},
+	{ shown = {}, keepsWaitingHosts = false }: SavingOptions = {},
 ): Promise<Checked<boolean>> {
 	const read = readTerms(typed, allowsPrivateRanges);
 	if (!read.ok) return read;
-	const { hosts: wantedHosts = [] } = read.value;
 	const seen = readTerms(shown, allowsPrivateRanges);
 	const save = async (trx: Db): Promise<Checked<boolean>> => {
 		const programme = await lockProgramme(trx, programmeId);
@@ -90,8 +101,12 @@ export async function savePartnerTerms(
 		const stored = termsOf(programme, hosts);
 		const isStaff = actor.kind === "staff";
 		const opened = { ...stored, ...(seen.ok ? seen.value.terms : {}) };
+		const typedHosts = read.value.hosts;
+		const wantedHosts = keepsWaitingHosts && typedHosts ? addWaiting(typedHosts, hosts) : (typedHosts ?? []);
+		if (wantedHosts.length > MAX_HOSTS) return refuseAll([tooManyHosts()]);
 		const wanted = {
 			...read.value.terms,
+			...(typedHosts === undefined ? {} : { hosts: sayHosts(wantedHosts) }),
 			...(isStaff ? {} : { creditsPartners: opened.creditsPartners }),
 		};
 		const { changed, overtaken } = compareForm(TERM_NAMES, { shown: opened, wanted, stored });
@@ -156,6 +171,15 @@ function rowOf(terms: PartnerTerms) {
 
 function sayHosts(hosts: readonly LandingHost[]): string {
 	return hosts.map(sayHost).sort().join(", ");
+}
+
+/** Returns the wanted hosts together with the stored ones that wait for staff. */
+function addWaiting(wanted: readonly LandingHost[], stored: readonly ListedHost[]): readonly LandingHost[] {
+	const names = new Set(wanted.map(({ host }) => host));
+	return [
+		...wanted,
+		...stored.filter(({ host, waitingSinceMs }) => waitingSinceMs !== null && !names.has(host)),
+	];
 }
 
 /**
@@ -291,6 +315,9 @@ export function readHosts(text: string, allowsLocalHosts = false): Result<readon
 		// If a host is entered twice, with and without its subdomains, the wider entry wins.
 		hosts.set(host, { host, withSubdomains: withSubdomains || hosts.get(host)?.withSubdomains === true });
 	}
-	if (hosts.size > MAX_HOSTS) return refuse("invalid_field", `Enter at most ${MAX_HOSTS} hosts.`, "hosts");
-	return succeed([...hosts.values()]);
+	return hosts.size > MAX_HOSTS ? { ok: false, fault: tooManyHosts() } : succeed([...hosts.values()]);
+}
+
+function tooManyHosts(): Fault {
+	return fault("invalid_field", `Enter at most ${MAX_HOSTS} hosts, with those that wait for staff.`, "hosts");
 }

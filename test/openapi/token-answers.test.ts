@@ -283,6 +283,37 @@ test("all tokens of a partner have one rate together, and other partners have th
 	equal((await createCall(site, foreign ?? "")("GET", "/v1/partner/programmes")).status, 200);
 });
 
+test("a host that an owner entered is shown apart, and no call confirms it", async (t) => {
+	const { site, call } = await openTokenSite(t);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	const path = `/v1/network/programmes/${programme.public_id}`;
+	const enter = async (hosts: string) => {
+		const settings = { clickDays: "30", clickParameter: "rbclick", terms: "", hosts };
+		const saved = await owner.submit(`/programmes/${programme.public_id}/partners/settings`, settings);
+		equal(saved.status, 303, saved.text);
+	};
+	const hostsOf = ({ json }: { json: Readonly<Record<string, unknown>> }) => {
+		const { hosts, waitingHosts } = Object(json["partners"]);
+		return { hosts, waitingHosts };
+	};
+	const change = async (hosts: readonly string[]) =>
+		hostsOf(await call("PATCH", `${path}/partners`, { body: { hosts } }));
+	deepEqual(await change(["shop.example"]), { hosts: ["shop.example"], waitingHosts: [] });
+	await enter("shop.example\nevil.example");
+	const shown = hostsOf(await call("GET", path));
+	deepEqual(shown, { hosts: ["shop.example"], waitingHosts: ["evil.example"] });
+	const listed = await call("GET", "/v1/network/programmes");
+	deepEqual(hostsOf({ json: Object(listed.json["items"])[0] }), shown);
+	for (const hosts of [["shop.example"], ["evil.example", "shop.example"]]) {
+		deepEqual(await change(hosts), shown);
+	}
+	deepEqual(await change(["new.example"]), { hosts: ["new.example"], waitingHosts: ["evil.example"] });
+	// The owner removes the host, and a portal sends the list that it read before.
+	await enter("new.example");
+	deepEqual(await change(shown.hosts), { hosts: ["shop.example"], waitingHosts: [] });
+});
+
 test("calls meet the limits of keys, links and mails, as the pages do", async (t) => {
 	const { site, call } = await openTokenSite(t);
 	const { programIds } = await setUpNetwork(call, 1, 1);

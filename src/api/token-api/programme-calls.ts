@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { BASKET_RULES } from "../../domain/basket-rule.ts";
-import { type LandingHost, sayHost } from "../../domain/click.ts";
+import { sayHost } from "../../domain/click.ts";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { type Result, succeed } from "../../domain/fault.ts";
 import { PROGRAMME_ROLES } from "../../domain/roles.ts";
@@ -15,7 +15,7 @@ import { openProgramme } from "../../programmes/open-programme.ts";
 import { changeProgramme, type TermsInput } from "../../programmes/programme-terms.ts";
 import { unknownProgramme } from "../../programmes/programmes.ts";
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
-import { findListedHosts, listLandingHosts } from "../../store/queries/partners.ts";
+import { findListedHosts, type ListedHost, listLandingHosts } from "../../store/queries/partners.ts";
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import {
 	findProgramme,
@@ -69,10 +69,15 @@ const PARTNER_SETTINGS = z
 			description: "Hosts to which partners' links may lead. `*.` before a host includes its subdomains.",
 			examples: [["shop.example"]],
 		}),
+		waitingHosts: z.array(z.string()).meta({
+			description:
+				"Hosts that an owner entered and staff have not confirmed. No link leads there. They are confirmed or declined on the page *Partners*, and no call changes them.",
+			examples: [["new.shop.example"]],
+		}),
 	})
 	.meta({ id: "PartnerSettings", description: "A programme's settings for partners." });
 
-const SETTINGS_CHANGE = PARTNER_SETTINGS.partial();
+const SETTINGS_CHANGE = PARTNER_SETTINGS.omit({ waitingHosts: true }).partial();
 
 const EVENT_RATES = z.array(
 	z.strictObject({ eventType: z.enum(EVENT_TYPES), commission: RATE, networkFee: RATE }),
@@ -114,6 +119,7 @@ const EXAMPLE_PROGRAMME: z.output<typeof PROGRAMME> = {
 	partners: {
 		...{ creditsPartners: true, clickDays: 30, clickParameter: "rbclick", showsBaskets: false },
 		...{ takesApplications: false, isListed: false, terms: "", hosts: ["nordlicht.example"] },
+		waitingHosts: [],
 	},
 	createdAt: EXAMPLE.time,
 	archivedAt: null,
@@ -124,8 +130,9 @@ async function showProgramme(db: Db, programme: Programme): Promise<z.output<typ
 	return describeProgramme(programme, await listLandingHosts(db, programme.id));
 }
 
-function describeProgramme(programme: Programme, hosts: readonly LandingHost[]): z.output<typeof PROGRAMME> {
+function describeProgramme(programme: Programme, hosts: readonly ListedHost[]): z.output<typeof PROGRAMME> {
 	const { commission, fee, byType } = ratesOf(programme);
+	const isConfirmed = ({ waitingSinceMs }: ListedHost) => waitingSinceMs === null;
 	return {
 		id: programme.public_id,
 		name: programme.name,
@@ -152,7 +159,8 @@ function describeProgramme(programme: Programme, hosts: readonly LandingHost[]):
 			takesApplications: programme.takes_applications === 1,
 			isListed: programme.is_listed === 1,
 			terms: programme.partner_terms,
-			hosts: hosts.map(sayHost),
+			hosts: hosts.filter(isConfirmed).map(sayHost),
+			waitingHosts: hosts.filter((host) => !isConfirmed(host)).map(sayHost),
 		},
 		createdAt: isoTime(programme.created_at_ms),
 		archivedAt: timeOrNull(programme.archived_at_ms),
@@ -400,7 +408,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		operationId: "changePartnerSettings",
 		summary: "Change a programme's settings for partners",
 		description:
-			"Changes the given settings and leaves the others as they are. `hosts` replaces the whole list.",
+			"Changes the given settings and leaves the others as they are. `hosts` replaces the list of confirmed hosts. Those in `waitingHosts` stay there, also if `hosts` names them.",
 		body: SETTINGS_CHANGE,
 		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
 		isResource: true,
@@ -411,7 +419,9 @@ const programmeRoutes: readonly TokenRoute[] = [
 			if (!found.ok) return found;
 			const { id, public_id: publicId } = found.value;
 			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
-			const saved = await savePartnerTerms(within, call.holder, id, typedSettings(call.body));
+			const saved = await savePartnerTerms(within, call.holder, id, typedSettings(call.body), {
+				keepsWaitingHosts: true,
+			});
 			if (!saved.ok) return saved;
 			return answerProgramme(deps.store.db, publicId);
 		},

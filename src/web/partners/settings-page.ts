@@ -112,7 +112,9 @@ export async function showPartnerSettings(c: WebContext, deps: WebDeps): Promise
 export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const typed = await SETTINGS_FORM.read(c);
-	const saved = await savePartnerTerms(deps, actorOf(c), programme.id, typed, readShown(typed.shown));
+	const saved = await savePartnerTerms(deps, actorOf(c), programme.id, typed, {
+		shown: readShown(typed.shown),
+	});
 	if (!saved.ok) {
 		// If another person saved first, the form shows that person's values.
 		const isOvertaken = saved.faults.some(({ code }) => code === "changed_meanwhile");
