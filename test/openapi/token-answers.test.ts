@@ -2,12 +2,15 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import * as z from "zod";
+import { pathNames } from "../../src/api/token-api/route.ts";
 import { TOKEN_ROUTES } from "../../src/api/token-api/routes.ts";
 import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
 import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { insertPartnerLinks } from "../../src/store/queries/partners.ts";
 import type { Store } from "../../src/store/store.ts";
+import { addPartner } from "../../src/web/partners/partner-shop.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { setUpNetwork, tellStory } from "./network-story.ts";
 import {
@@ -239,6 +242,42 @@ test("a refused call has a stable code that the document names, and changes noth
 	);
 	ok(codesOf("token").every((code) => covered.includes(code)));
 	// A refusal is not an error of the service.
+	deepEqual(
+		site.log.lines.filter(({ level }) => level === "error"),
+		[],
+	);
+});
+
+test("a text with a NUL character is refused in every path, query and body, before the database is asked", async (t) => {
+	const { site, call, browser, tokens } = await openTokenSite(t);
+	const { partner } = await addPartner(site, "Partner");
+	const ownToken = await issueOnPage(browser, `/partner/${partner.public_id}/api`, { name: "Tracker" });
+	const checked: string[] = [];
+	for (const { method, path, right, query, body, sample } of TOKEN_ROUTES) {
+		const token = right === "partner" ? ownToken : tokens.manage;
+		const target = path.replace(/\{\w+\}/g, "x");
+		const refuse = async (field: string, at: string, changed = sample) => {
+			const sent = changed === undefined ? {} : { body: changed };
+			const { json } = await call(method, at, { token, ...sent });
+			deepEqual([json["code"], json["field"]], ["invalid_field", field], `${method} ${at} ${field}`);
+			checked.push(field);
+		};
+		for (const name of pathNames({ path })) {
+			const at = path.replace(`{${name}}`, "a%00b").replace(/\{\w+\}/g, "x");
+			await refuse(name, at);
+		}
+		for (const name of Object.keys(query?.shape ?? {})) await refuse(name, `${target}?${name}=a%00b`);
+		for (const [name, field] of Object.entries(body?.shape ?? {})) {
+			if (z.core.safeParse(field, "a\u0000b").success)
+				await refuse(name, target, { ...sample, [name]: "a\u0000b" });
+			if (z.core.safeParse(field, ["a\u0000b"]).success) {
+				await refuse(`${name}.0`, target, { ...sample, [name]: ["a\u0000b"] });
+			}
+		}
+	}
+	for (const field of ["terms", "hosts.0", "programId", "partnerId", "search", "code", "conversionId"]) {
+		ok(checked.includes(field), field);
+	}
 	deepEqual(
 		site.log.lines.filter(({ level }) => level === "error"),
 		[],

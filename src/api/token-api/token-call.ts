@@ -10,7 +10,7 @@ import * as z from "zod";
 import type { Admission } from "../../concurrency/admission.ts";
 import { createTokenBuckets, type Rate } from "../../concurrency/rate-limit.ts";
 import { TOKEN_RIGHT_WORDS, type TokenRight, tokenGrants } from "../../domain/api-token.ts";
-import { type Fault, fault, faultOf, type Result, succeed } from "../../domain/fault.ts";
+import { type Fault, fault, faultOf, type Result, refuse, succeed } from "../../domain/fault.ts";
 import { createTokenHolders, type KnownToken } from "../../people/token-holders.ts";
 import { idsOf, recordOf } from "../../request-notes.ts";
 import { isDatabaseUnavailable } from "../../store/unavailable.ts";
@@ -138,8 +138,30 @@ async function readCall(
 	const body = await readFields(c, route);
 	if (!body.ok) return body;
 	const path = Object.fromEntries(pathNames(route).map((name) => [name, c.req.param(name) ?? ""]));
+	for (const fields of [path, query.value, body.value]) {
+		const name = findNul(fields);
+		if (name !== undefined) return refuseNul(name);
+	}
 	const ifMatch = c.req.header("if-match");
 	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs });
+}
+
+/**
+ * Returns the name of the first text that has a NUL character, such as "commission.percent", or undefined. PostgreSQL can
+ * neither store nor compare such a text, and a text with it in a SQLite database could not be moved to PostgreSQL.
+ */
+function findNul(value: unknown, name = ""): string | undefined {
+	if (typeof value === "string") return value.includes("\u0000") ? name : undefined;
+	if (typeof value !== "object" || value === null) return undefined;
+	for (const [key, part] of Object.entries(value)) {
+		const found = findNul(part, name === "" ? key : `${name}.${key}`);
+		if (found !== undefined) return found;
+	}
+	return undefined;
+}
+
+function refuseNul(name: string): Result<never> {
+	return refuse("invalid_field", `${name} contains a NUL character. Send it without this character.`, name);
 }
 
 /** The query of a call that has none. */
