@@ -6,12 +6,16 @@ import * as z from "zod";
 import { pathNames } from "../../src/api/token-api/route.ts";
 import { TOKEN_ROUTES } from "../../src/api/token-api/routes.ts";
 import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
+import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { insertPartnerLinks } from "../../src/store/queries/partners.ts";
 import type { Store } from "../../src/store/store.ts";
 import { addPartner } from "../../src/web/partners/partner-shop.test-support.ts";
+import { START_MS } from "../../src/web/test-site.test-support.ts";
+import { createClock, type MovableClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { until } from "../support/until.ts";
 import { setUpNetwork, tellStory } from "./network-story.ts";
 import {
 	type Call,
@@ -20,6 +24,7 @@ import {
 	issueOnPage,
 	openTokenSite,
 	openTokenSiteOver,
+	type TokenAnswer,
 	type TokenSite,
 	textOf,
 } from "./token-site.ts";
@@ -290,25 +295,53 @@ async function storedBy({ site }: TokenSite): Promise<string[]> {
 	return lines.filter((line) => !/^(?:inbound_calls|limit_counts|api_tokens):/.test(line));
 }
 
-/** Makes as many calls as a token may make at once. They have an unknown field, so they need no database. */
-async function useUpRate(site: TokenSite["site"], token: string, path: string): Promise<void> {
+/**
+ * Makes as many calls as a token may make at once. They are refused for an unknown field or for the right that the token
+ * lacks, so they need no database.
+ */
+async function useUpRate(
+	site: TokenSite["site"],
+	token: string,
+	path: string,
+	expected: 403 | 422 = 422,
+): Promise<void> {
 	const program = site.browser();
 	const headers = { authorization: `Bearer ${token}` };
 	for (let count = 0; count < TOKEN_RATE.burst; count++) {
-		equal((await program.send(`${path}?page=2`, { headers })).status, 422);
+		equal((await program.send(`${path}?page=2`, { headers })).status, expected);
 	}
 }
 
-test("a token above its rate is refused with Retry-After, and other tokens are not", async (t) => {
-	const { call, site, tokens } = await openTokenSite(t);
+/** Waits until a refusal is delayed, lets the delay pass and returns the answer. */
+async function awaitDelayed(clock: MovableClock, answer: Promise<TokenAnswer>): Promise<TokenAnswer> {
+	await until(() => clock.waitingTimers > 0);
+	await clock.moveBy(REFUSAL_DELAY_MS);
+	return answer;
+}
+
+test("a token above its rate is refused a second late with Retry-After, and other tokens are not", async (t) => {
+	const clock = createClock(START_MS);
+	const { call, site, tokens } = await openTokenSite(t, { clock });
 	await useUpRate(site, tokens.manage, "/v1/network/programmes");
-	const refused = await call("GET", "/v1/network/programmes");
+	const refused = await awaitDelayed(clock, call("GET", "/v1/network/programmes"));
 	deepEqual([refused.json["code"], refused.headers.get("retry-after")], ["too_many_calls", "1"]);
 	equal((await createCall(site, tokens.read)("GET", "/v1/network/programmes")).status, 200);
+	// After the second that Retry-After names, the token has its rate again.
+	equal((await call("GET", "/v1/network/programmes")).status, 200);
+});
+
+test("calls that a token has no right to make count for its rate", async (t) => {
+	const clock = createClock(START_MS);
+	const { call, site, tokens } = await openTokenSite(t, { clock });
+	await useUpRate(site, tokens.read, "/v1/partner/programmes", 403);
+	const input = { token: tokens.read };
+	const refused = await awaitDelayed(clock, call("GET", "/v1/partner/programmes", input));
+	equal(refused.json["code"], "too_many_calls");
 });
 
 test("all tokens of a partner have one rate together, and other partners have their own", async (t) => {
-	const { call, site, browser } = await openTokenSite(t);
+	const clock = createClock(START_MS);
+	const { call, site, browser } = await openTokenSite(t, { clock });
 	const { partnerIds } = await setUpNetwork(call, 1, 2);
 	const [first, second, foreign] = await Promise.all(
 		[partnerIds[0], partnerIds[0], partnerIds[1]].map((partnerId) =>
@@ -316,7 +349,7 @@ test("all tokens of a partner have one rate together, and other partners have th
 		),
 	);
 	await useUpRate(site, first ?? "", "/v1/partner/programmes");
-	const refused = await createCall(site, second ?? "")("GET", "/v1/partner/programmes");
+	const refused = await awaitDelayed(clock, createCall(site, second ?? "")("GET", "/v1/partner/programmes"));
 	equal(refused.json["code"], "too_many_calls");
 	match(String(refused.json["detail"]), /all tokens of this partner/);
 	equal((await createCall(site, foreign ?? "")("GET", "/v1/partner/programmes")).status, 200);

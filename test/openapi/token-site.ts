@@ -9,6 +9,7 @@ import {
 	type Browser,
 	createTestSite,
 	openTestSite,
+	type SiteOptions,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
 import { DescribedApi, mediaTypeOf, responseFor } from "./described-api.ts";
@@ -46,8 +47,11 @@ export interface TokenSite {
 	seen: Set<string>;
 }
 
-export async function openTokenSite(t: TestContext): Promise<TokenSite> {
-	return prepare(await openTestSite(t, { hasMail: true }));
+export async function openTokenSite(
+	t: TestContext,
+	change: NonNullable<SiteOptions["change"]> = {},
+): Promise<TokenSite> {
+	return prepare(await openTestSite(t, { hasMail: true, change }));
 }
 
 /** Opens a site over a store that is already migrated. */

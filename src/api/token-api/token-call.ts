@@ -1,6 +1,6 @@
 // Handles a call with an API token from its first byte to its answer.
 //
-//   token found ─▶ right ─▶ rate ─▶ body read ─▶ fields checked ─▶ place ─▶ use case ─▶ answer
+//   token found ─▶ rate ─▶ right ─▶ body read ─▶ fields checked ─▶ place ─▶ use case ─▶ answer
 //
 // A call takes a place only after its body was read, so that a slow sender delays nobody.
 //
@@ -88,16 +88,20 @@ export function createTokenCalls(
 				const known = await holders.find(c.req.header("authorization"));
 				if (!known.ok) return refuse(readInboundCall(c, deps, "api"), known.fault);
 				const { token } = known.value;
+				// The rate is checked first, so that refused calls count too.
+				if (!buckets.take(ownerOf(token), clock.monotonicMs())) {
+					// The refusal is delayed, so that a program that runs wild can make only one call a second on each
+					// connection.
+					await admission.delayRefusal();
+					const owner = token.partner_id === null ? "this token" : "all tokens of this partner";
+					return answerFault(faultOf("too_many_calls", { owner, perSecond: TOKEN_RATE.perSecond }));
+				}
 				if (!tokenGrants(token.token_right, route.right)) {
 					const words = {
 						needed: NEEDED_WORDS[route.right],
 						granted: TOKEN_RIGHT_WORDS[token.token_right],
 					};
 					return answerFault(faultOf("wrong_token", words));
-				}
-				if (!buckets.take(ownerOf(token), clock.monotonicMs())) {
-					const owner = token.partner_id === null ? "this token" : "all tokens of this partner";
-					return answerFault(faultOf("too_many_calls", { owner, perSecond: TOKEN_RATE.perSecond }));
 				}
 				return await answer(c, route, known.value);
 			} catch (error) {
