@@ -57,8 +57,9 @@ export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
 };
 
 /**
- * Returns the rights that this authority may give to a key, the default first. Nobody can give a key more
- * rights than they have. Staff can give only "report", because staff decide for the review team while a key
+ * Returns the rights that this authority may give to a key, the default first. Only owners and the command line can give
+ * "decide". Refunds and reversals belong to "report" also for developers, because the shop's server reports them
+ * (docs/decisions/people.md). Staff can give only "report", because staff decide for the review team while a key
  * decides for the shop.
  */
 export function keyRightsOf(authority: Authority): readonly [KeyRight, ...KeyRight[]] {
