@@ -34,8 +34,8 @@ export interface News {
 type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
 /**
- * Maximum number of open streams. Streams are for developers, of whom a shop has few, and each stream costs a
- * query every half second.
+ * Maximum number of open streams of one process, and of one programme in a process. Streams are for developers, of whom
+ * a shop has few, and each stream costs a query every half second.
  */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_PROGRAMME = 5;
