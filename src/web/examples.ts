@@ -88,7 +88,12 @@ export interface ExampleValues {
 
 /** Returns the language with this value, or the first language if the value is unknown. */
 export function parseLanguage(value: string | undefined): (typeof EXAMPLE_LANGUAGES)[number] {
-	return EXAMPLE_LANGUAGES.find((language) => language.value === value) ?? EXAMPLE_LANGUAGES[0];
+	return findLanguage(value) ?? EXAMPLE_LANGUAGES[0];
+}
+
+/** Returns the language with this value, or undefined if the value is unknown. */
+export function findLanguage(value: string | undefined): (typeof EXAMPLE_LANGUAGES)[number] | undefined {
+	return EXAMPLE_LANGUAGES.find((language) => language.value === value);
 }
 
 /** Returns the path of an example's highlighted code, which `npm run docs` writes. */

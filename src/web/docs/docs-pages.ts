@@ -18,6 +18,7 @@ import {
 	type ExampleRole,
 	type ExampleValues,
 	exampleBlock,
+	findLanguage,
 	parseLanguage,
 } from "../examples.ts";
 import { answerPage, isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
@@ -46,7 +47,10 @@ export async function showDocument(c: WebContext, deps: DocsDeps): Promise<Respo
 	const path = c.req.path.replace(/\.md$/, "");
 	if (!DOCUMENT_PATHS.includes(path)) return answerError(c, "not_found");
 	if (path !== c.req.path || prefersMarkdown(c)) {
-		return answerText(c, "text/markdown", `${path}.md`, () => writeMarkdown(path, valuesOf(deps)));
+		const language = findLanguage(c.req.query("lang"));
+		return answerText(c, "text/markdown", `${path}.md ${language?.value ?? "all languages"}`, () =>
+			writeMarkdown(path, valuesOf(deps), language),
+		);
 	}
 	const language = parseLanguage(c.req.query("lang"));
 	const answer = async () => {
@@ -104,14 +108,33 @@ function prefersMarkdown(c: WebContext): boolean {
 	return accepts(c, { header: "Accept", supports, default: "text/html" }) === "text/markdown";
 }
 
-/** Returns a page as Markdown with this network's values and the versions of the package. */
-export function writeMarkdown(path: string, values: ExampleValues): string {
-	return readMarkdown(path, values).replace("<!-- versions -->", () =>
-		DOWNLOADS.map(
-			(download) =>
-				`- Version ${download.version}: ${downloadUrl(values.publicUrl, download)}, SHA-256 \`${download.sha256}\``,
-		).join("\n"),
+/**
+ * Returns a page as Markdown with this network's values and the versions of the package. If a language is given, the
+ * example programs in other languages are left out.
+ */
+export function writeMarkdown(
+	path: string,
+	values: ExampleValues,
+	language?: ReturnType<typeof findLanguage>,
+): string {
+	const markdown = readMarkdown(path, values);
+	return (language === undefined ? markdown : keepLanguage(markdown, language.label)).replace(
+		"<!-- versions -->",
+		() =>
+			DOWNLOADS.map(
+				(download) =>
+					`- Version ${download.version}: ${downloadUrl(values.publicUrl, download)}, SHA-256 \`${download.sha256}\``,
+			).join("\n"),
 	);
+}
+
+/** An example program in Markdown: the name of its language, and the code. See docs/rendered-pages.ts. */
+const EXAMPLE_IN_MARKDOWN = /^\*\*([^*\n]+)\*\*\n\n```.*?^```\n*/gms;
+
+/** Removes the example programs in other languages than the one with this label. */
+function keepLanguage(markdown: string, label: string): string {
+	const isOther = (name: string) => EXAMPLE_LANGUAGES.some((other) => other.label === name && name !== label);
+	return markdown.replace(EXAMPLE_IN_MARKDOWN, (example, name: string) => (isOther(name) ? "" : example));
 }
 
 export function valuesOf({ network, publicUrl }: DocsDeps): ExampleValues {

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readExample } from "../../../docs/source-files.ts";
 import { setProgramme } from "../../../test/support/change-rows.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
-import { EXAMPLE_LANGUAGES } from "../examples.ts";
+import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
 import { openAsOwner, openAsStaff, openTestSite } from "../test-site.test-support.ts";
 import { PUBLIC_DOCUMENTS } from "./document-list.ts";
 
@@ -20,6 +21,7 @@ const TEXTS = [
 	"/problems/bad_signature.md",
 	"/llms.txt",
 	"/llms-full.txt",
+	"/llms-full.txt?lang=python",
 ];
 
 for (const page of PAGES) {
@@ -82,12 +84,65 @@ test("/llms.txt lists every public document, and /llms-full.txt has all of them 
 	const { publicUrl } = site.deps;
 	const index = (await site.browser().open("/llms.txt")).text;
 	const full = (await site.browser().open("/llms-full.txt")).text;
+	const [head = "", ...parts] = full.split(/^---\n\nSource: (?=https?:\S+\.md\n)/m);
+	const contents = [...head.matchAll(/^- .+? \((\d+) KB, for .+?\): (\S+)$/gm)];
+	assert.deepEqual(
+		contents.map(([, , address]) => address),
+		parts.map((part) => part.slice(0, part.indexOf("\n"))),
+		"the list of contents names the parts in their order",
+	);
+	assert.match(parts.at(-1) ?? "", /\/docs\/network-api\.md\n/, "the part for staff is the last");
 	for (const { path, label } of PUBLIC_DOCUMENTS) {
-		assert.ok(index.includes(`- [${label}](${publicUrl}${path}.md): `), path);
-		assert.ok(full.includes((await site.browser().open(`${path}.md`)).text), path);
+		const address = `${publicUrl}${path}.md`;
+		assert.ok(index.includes(`- [${label}](${address}): `), path);
+		const part = parts.find((one) => one.startsWith(`${address}\n\n`)) ?? "";
+		const { text } = await site.browser().open(`${path}.md`);
+		assert.equal(part.trimEnd(), `${address}\n\n${text.replaceAll("](#", `](${address}#`)}`.trimEnd(), path);
+		const size = contents.find(([, , other]) => other === address)?.[1];
+		assert.ok(Math.abs(Number(size) - Buffer.byteLength(part) / 1_000) < 2, `${path}: ${size} KB`);
 	}
 	for (const { label } of EXAMPLE_LANGUAGES) assert.ok(full.includes(`**${label}**\n\n\`\`\``), label);
+	assert.doesNotMatch(full, /\]\(#/, "links name their page, because headings of two pages may be equal");
 	assert.doesNotMatch(full, /operations guide|RINGBACK_SECRET_KEY=/, "the operations guide is for staff");
+});
+
+test("/llms-full.txt?lang=… has the programs of one language, and the JavaScript library only for Node", async (t) => {
+	const site = await openTestSite(t);
+	const open = async (path: string) => (await site.browser().open(path)).text;
+	const full = await open("/llms-full.txt");
+	const shownIn = (text: string) =>
+		EXAMPLE_LANGUAGES.filter(({ label }) => text.includes(`**${label}**\n\n\`\`\``)).map(
+			({ value }) => value,
+		);
+	for (const { value } of EXAMPLE_LANGUAGES) {
+		assert.ok(full.includes(`\`?lang=${value}\``), "the full text names the choice");
+		const text = await open(`/llms-full.txt?lang=${value}`);
+		assert.deepEqual(shownIn(text), [value]);
+		assert.equal(/^Source: \S+\/docs\/library\.md$/m.test(text), value === "node");
+		assert.deepEqual(shownIn(await open(`/docs.md?lang=${value}`)), [value]);
+	}
+	const python = await open("/llms-full.txt?lang=python");
+	for (const kind of ["receiver", "sender", "click"] as const) {
+		const { publicUrl, network } = site.deps;
+		const code = fillIn(readExample("python", kind), { publicUrl, brand: network.face.brand });
+		assert.ok(python.includes(code.trimEnd()), kind);
+	}
+	assert.match(python, /\n## What we do with each answer\n/, "the text after the programs is there");
+	assert.equal(await open("/llms-full.txt?lang=cobol"), full);
+});
+
+test("the documents for programs name nothing that the service does not serve", async (t) => {
+	const site = await openTestSite(t);
+	const { text } = await site.browser().open("/llms-full.txt");
+	assert.doesNotMatch(
+		text,
+		/our repository|the repository (?:has|`)|integrations\/|vectors\.sh|`examples\/`/,
+	);
+	assert.doesNotMatch(
+		text,
+		/ringback (?!listen|trigger|--help)[a-z]+ (?:issue|create|import)/,
+		"staff's commands",
+	);
 });
 
 test("unknown pages below /docs are not found, also as Markdown, and the operations guide is for staff", async (t) => {

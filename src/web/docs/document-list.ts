@@ -13,6 +13,10 @@ export interface PublicDocument {
 	file: string;
 	/** Sentence that tells a program what it finds in the document. */
 	summary: string;
+	/** People for whose programs the document is written. */
+	readers: "shops" | "partners" | "shops and partners" | "the network's staff";
+	/** True if the document is only about programs in JavaScript. */
+	isForJavaScript?: true;
 }
 
 export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
@@ -22,6 +26,7 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		file: "docs/receiver-guide.md",
 		summary:
 			"Quick start, the callback's headers and body, the rules for receivers with complete programs in eight languages, retries, the pixel.",
+		readers: "shops",
 	},
 	{
 		path: paths.ORDER_TO_MONEY_PATH,
@@ -29,24 +34,29 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		file: "docs/order-to-money.md",
 		summary:
 			"What basketValue is, when to approve, reject, reverse or refund, coupon codes, currencies, order states of shop systems, who retries what.",
+		readers: "shops",
 	},
 	{
 		path: paths.API_REFERENCE_PATH,
 		label: "API reference",
 		file: "docs/api.md",
 		summary: "How a request is signed, every call of a shop's server with its fields, and every refusal.",
+		readers: "shops",
 	},
 	{
 		path: paths.LIBRARY_PATH,
 		label: "JavaScript library",
 		file: "receiver/README.md",
 		summary: "The package @ringback/receiver: receiver, client and the adapters for frameworks.",
+		readers: "shops",
+		isForJavaScript: true,
 	},
 	{
 		path: paths.PARTNER_DOCS_PATH,
 		label: "Partners",
 		file: "docs/partners.md",
 		summary: "Partner links, click IDs and coupon codes, and who is credited for a sale.",
+		readers: "shops and partners",
 	},
 	{
 		path: paths.PARTNER_API_DOCS_PATH,
@@ -54,6 +64,7 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		file: "docs/partner-api.md",
 		summary:
 			"Tokens of partners, and every call with which a partner's program reads sales, totals and statements and creates links.",
+		readers: "partners",
 	},
 	{
 		path: paths.NETWORK_API_DOCS_PATH,
@@ -61,22 +72,25 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		file: "docs/network-api.md",
 		summary:
 			"Tokens of the network, the conventions, and every call with which the network's programs read and administer.",
+		readers: "the network's staff",
 	},
 	{
 		path: paths.PROBLEMS_PATH,
 		label: "Problems",
 		file: "docs/problems.md",
 		summary: "Every fault code with its meaning and the first thing to do. Each code has a page of its own.",
+		readers: "shops and partners",
 	},
 	{
 		path: paths.DOWNLOADS_PATH,
 		label: "Downloads",
 		file: "docs/downloads.md",
 		summary: "Where the library is installed from, and its checksums.",
+		readers: "shops",
 	},
 ];
 
-/** Returns the address of a page's Markdown. */
+/** Returns the path of a page's Markdown. */
 export function markdownPath(path: string): string {
 	return `${path}.md`;
 }
