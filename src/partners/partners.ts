@@ -47,6 +47,15 @@ export interface PartnerInput {
 	email: string;
 }
 
+/** What staff enter to invite a partner. */
+export interface InvitationInput extends PartnerInput {
+	/**
+	 * Public id of the partner, which the form already contains. If the same form is sent twice, only one partner is made.
+	 * Without it, an id is made.
+	 */
+	publicId?: string | undefined;
+}
+
 export interface InvitedPartner extends SentLink {
 	partner: Partner;
 }
@@ -55,11 +64,12 @@ export interface InvitedPartner extends SentLink {
 export async function invitePartner(
 	deps: InvitationsDeps,
 	actor: Actor,
-	input: PartnerInput,
+	input: InvitationInput,
 ): Promise<Result<InvitedPartner>> {
 	const read = readPartner(input);
 	if (!read.ok) return read;
-	return sendAs(deps, actor, read.value.email, null, (trx) => makePartner(trx, deps, actor, read.value));
+	const invitation = { ...read.value, publicId: input.publicId };
+	return sendAs(deps, actor, read.value.email, null, (trx) => makePartner(trx, deps, actor, invitation));
 }
 
 export function readPartner({ name, site, email }: PartnerInput): Checked<PartnerInput> {
@@ -183,14 +193,17 @@ export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,
 	actor: Actor,
-	{ name, site, email }: PartnerInput,
+	{ name, site, email, publicId }: InvitationInput,
 	/** What the mail says about the partner's first programme, if there is one. */
 	about: Omit<PartnerMembership, "partner"> = {},
 ): Promise<Result<InvitedPartner>> {
+	if (publicId !== undefined && (await rows.findPartner(trx, publicId)) !== undefined) {
+		return refuse("already_partner", `${name} was invited already. Look for it in the list.`);
+	}
 	const invitee = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!invitee.ok) return invitee;
 	const created_at_ms = deps.clock.nowMs();
-	const public_id = makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
+	const public_id = publicId ?? makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
 	const partner = await rows.insertPartner(trx, { public_id, name, site, created_at_ms });
 	await note(trx, deps, actor, "partner.invited", public_id, email);
 	const sent = await welcomePerson(trx, deps, invitee.value, { partner, ...about }, actor);

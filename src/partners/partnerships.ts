@@ -24,11 +24,11 @@ import * as rows from "../store/queries/partners.ts";
 import { findProgrammesById, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import {
+	type InvitationInput,
 	type InvitedPartner,
 	makePartner,
 	note,
 	offerOf,
-	type PartnerInput,
 	readPartner,
 } from "./partners.ts";
 
@@ -53,16 +53,17 @@ export async function invitePartnerTo(
 	deps: InvitationsDeps,
 	actor: Actor,
 	programmeId: number,
-	input: PartnerInput,
+	input: InvitationInput,
 ): Promise<Result<InvitedPartner>> {
 	const read = readPartner(input);
 	if (!read.ok) return read;
+	const invitation = { ...read.value, publicId: input.publicId };
 	return sendAs(deps, actor, read.value.email, programmeId, async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
 		const judged = judgeArchived(programme, null);
 		if (!judged.ok) return judged;
-		const invited = await makePartner(trx, deps, actor, read.value, { offers: [offerOf(programme)] });
+		const invited = await makePartner(trx, deps, actor, invitation, { offers: [offerOf(programme)] });
 		if (!invited.ok) return invited;
 		const joined = await joinProgramme(trx, deps, actor, programme, invited.value.partner);
 		return joined.ok ? invited : joined;

@@ -266,10 +266,20 @@ function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
 	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator ? STAFF_LINKS : [];
 }
 
+/** Returns the name of a partner, with its site if others have the same name. */
+function nameAmong(partners: Viewer["partners"], { name, site, archived_at_ms }: Partner): string {
+	const isShared = partners.filter((other) => other.name === name).length > 1;
+	const told = isShared && site !== "" ? `${name} (${site})` : name;
+	return archived_at_ms === null ? told : `${told}, archived`;
+}
+
 function accountMenu({ viewer }: DocumentView): Html {
 	if (viewer === null) return html`<a href="${paths.SIGN_IN_PATH}">Sign in</a>`;
 	const links = [
-		...viewer.partners.map(({ public_id, name }) => [paths.earningsPath(public_id), `Partner: ${name}`]),
+		...viewer.partners.map((partner) => [
+			paths.earningsPath(partner.public_id),
+			`Partner: ${nameAmong(viewer.partners, partner)}`,
+		]),
 		...(viewer.partners.length > 0 && viewer.programmeCount > 0
 			? [[paths.PROGRAMMES_PATH, "Programmes"]]
 			: []),

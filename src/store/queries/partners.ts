@@ -182,13 +182,17 @@ export async function signsInForPartnerOf(db: Db, programmeId: number, personId:
 	return found !== undefined;
 }
 
-/** Returns the partners that this person signs in for, including those whose partnerships have all ended. */
+/**
+ * Returns the partners that this person signs in for, including those whose partnerships have all ended. Archived
+ * partners come last.
+ */
 export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 	return db
 		.selectFrom("partner_people")
 		.innerJoin("partners", "partners.id", "partner_people.partner_id")
 		.selectAll("partners")
 		.where("partner_people.person_id", "=", personId)
+		.orderBy((eb) => eb.case().when("partners.archived_at_ms", "is", null).then(0).else(1).end())
 		.orderBy("partners.id")
 		.execute();
 }

@@ -68,6 +68,25 @@ test("an invited partner who chooses a password is led to the earnings page", as
 	equal((await site.browser().open(path)).status, 410, "the link works once");
 });
 
+test("a person of several partners starts with one that is not archived, and can tell them apart", async (t) => {
+	const { site, partner, email, browser } = await openPartnerShop(t);
+	const { db } = site.store;
+	const { partner: second } = await addPartner(site, "Second");
+	const person = await findPersonByEmail(db, email);
+	ok(person);
+	await addPartnerPerson(db, second.id, person.id);
+	await db
+		.updateTable("partners")
+		.set({ name: "Blog", site: "https://second.example" })
+		.where("id", "=", second.id)
+		.execute();
+	await db.updateTable("partners").set({ archived_at_ms: START_MS }).where("id", "=", partner.id).execute();
+	const home = await browser.open("/programmes");
+	equal(home.location, `/partner/${second.public_id}/earnings`);
+	const { text } = await browser.open(home.location ?? "");
+	match(text, /Partner: Blog \(https:\/\/second\.example\)<[\s\S]*Partner: Blog, archived</);
+});
+
 test("a person who also belongs to a programme is offered both", async (t) => {
 	const { site, programme, partner, base } = await openPartnerShop(t);
 	const owner = await site.addOwner(programme);

@@ -6,14 +6,16 @@ import type { Earned } from "../../conversions/tally.ts";
 import { sayHost } from "../../domain/click.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { Result } from "../../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { answerLandingHost } from "../../partners/landing-hosts.ts";
-import { type InvitedPartner, invitePartner, type PartnerInput } from "../../partners/partners.ts";
+import { type InvitationInput, type InvitedPartner, invitePartner } from "../../partners/partners.ts";
 import { invitePartnerTo } from "../../partners/partnerships.ts";
 import { findNamedProgramme } from "../../partners/pick-named.ts";
 import type { SignedInPerson } from "../../people/actor.ts";
 import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
 import {
+	findPartner,
 	listPartners,
 	listPartnerships,
 	type NamedPartnership,
@@ -22,9 +24,9 @@ import {
 import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
-import { declareForm, readTextFields } from "../form.ts";
+import { declareForm, HIDDEN, readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, tellRefusal, type WebContext } from "../page.ts";
-import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, withQuery } from "../paths.ts";
+import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPeoplePath, withQuery } from "../paths.ts";
 import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -38,6 +40,7 @@ const PAGE_ROWS = 50;
 const ARCHIVED_PARTNERS_PATH = withQuery(PARTNERS_PATH, { archived: "yes" });
 
 const INVITE_FORM = declareForm({
+	partnerId: HIDDEN,
 	name: { label: "Name", isRequired: true, hint: "Of the company or person, as programmes see it." },
 	site: { label: "Site (optional)", inputMode: "url", placeholder: "https://" },
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
@@ -50,7 +53,13 @@ const INVITE_FORM = declareForm({
 
 /** Invites a partner, and shows the new partner's page, because the next step is to add it to more programmes. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
-	const invited = await inviteTyped(deps, actorOf(c), await INVITE_FORM.read(c));
+	const { partnerId, ...typed } = await INVITE_FORM.read(c);
+	const publicId = /^ptn_[0-9A-Z]{26}$/.exec(partnerId)?.[0];
+	if (publicId !== undefined && (await findPartner(deps.store.db, publicId)) !== undefined) {
+		const text = "This partner was invited already. You can create a new link for its people here.";
+		return leadTo(c, partnerPeoplePath(publicId), text, "info");
+	}
+	const invited = await inviteTyped(deps, actorOf(c), { ...typed, publicId });
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
 	c.set("partner", invited.value.partner);
 	return showEarnings(c, deps, invited.value);
@@ -60,7 +69,7 @@ export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
 async function inviteTyped(
 	deps: PageDeps,
 	actor: SignedInPerson,
-	typed: PartnerInput & { programme: string },
+	typed: InvitationInput & { programme: string },
 ): Promise<Result<InvitedPartner>> {
 	const search = typed.programme.trim();
 	if (search === "") return invitePartner(deps, actor, typed);
@@ -103,7 +112,13 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 				id: "invite",
 				title: "Invite a partner",
 				hint: sayInvitation(true, deps.mails.isOn),
-				body: ui.padded(INVITE_FORM.show(c, { action: `${PARTNERS_PATH}/invite`, send: "Invite" })),
+				body: ui.padded(
+					INVITE_FORM.show(c, {
+						action: `${PARTNERS_PATH}/invite`,
+						values: { partnerId: makeId("ptn", deps.clock.nowMs(), deps.random.bytes(ID_RANDOM_BYTES)) },
+						send: "Invite",
+					}),
+				),
 			}),
 		],
 	});

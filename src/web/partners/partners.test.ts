@@ -70,6 +70,32 @@ test("staff invite a partner, see its one-time link once, and find the partner b
 	equal(entry?.detail, "a@blog.example");
 });
 
+test("an invitation that is sent twice makes one partner, one after the other or at the same moment", async (t) => {
+	const { staff, site } = await openNetwork(t, 0, true);
+	const fill = async (email: string) => {
+		const { text } = await staff.open("/partners");
+		const partnerId = /name="partnerId" value="(ptn_\w+)"/.exec(text)?.[1];
+		ok(partnerId);
+		return { name: "Bergblog", site: "", email, partnerId };
+	};
+	const fields = await fill("a@blog.example");
+	equal((await staff.submit("/partners/invite", fields)).status, 200);
+	const repeated = await staff.submit("/partners/invite", fields);
+	deepEqual([repeated.status, repeated.location], [303, `/partner/${fields.partnerId}/people`]);
+	match((await staff.open(repeated.location ?? "")).text, /This partner was invited already/);
+	const others = await fill("b@blog.example");
+	const send = () => staff.submit("/partners/invite", others);
+	const statuses = (await Promise.all([send(), send()])).map(({ status }) => status);
+	deepEqual(statuses.filter((status) => status === 200).length, 1, String(statuses));
+	ok(!statuses.includes(500), String(statuses));
+	const partners = await site.store.db.selectFrom("partners").select("public_id").orderBy("id").execute();
+	deepEqual(
+		partners.map(({ public_id }) => public_id),
+		[fields.partnerId, others.partnerId],
+	);
+	equal(site.mailbox.length, 2);
+});
+
 test("staff invite a partner to a first programme, and the mail names its commission and click days", async (t) => {
 	const { staff, site, programme } = await openNetwork(t, 1, true);
 	const fields = { name: "Bären-Blog", site: "", email: "a@blog.example" };
