@@ -116,9 +116,11 @@ import { createReceiver } from "@ringback/receiver";
 import { createExpressReceiver } from "@ringback/receiver/express";
 import { createFastifyReceiver } from "@ringback/receiver/fastify";
 import { createHonoReceiver } from "@ringback/receiver/hono";
+import { openPostgresStore, transaction } from "@ringback/receiver/postgres";
 import express from "express";
 import Fastify from "fastify";
 import { Hono } from "hono";
+import pg from "pg";
 
 const options = { secret: process.env["RINGBACK_SIGNING_SECRET"], onEvent: console.log };
 const receiver = createReceiver(options);
@@ -128,6 +130,15 @@ new Hono().all("/postback", createHonoReceiver(receiver));
 express().use("/postback", createExpressReceiver(options)).post("/other", createExpressReceiver(options));
 Fastify().register(createFastifyReceiver({ url: "/postback", ...options }), { prefix: "/hooks" });
 new Hono().all("/postback", createHonoReceiver(options));
+
+const pool = new pg.Pool();
+export const store = openPostgresStore(pool);
+export const count: Promise<number | null> = transaction(pool, async (connection: pg.PoolClient) => {
+	await (await store).add(connection, { call: "approve", orderId: "1" });
+	return (await connection.query("SELECT 1")).rowCount;
+});
+// @ts-expect-error a single client may be inside another transaction
+openPostgresStore(new pg.Client());
 `;
 
 export const NEXT_CONSUMER = `
@@ -148,8 +159,11 @@ import { keepClick, readClick } from "@ringback/receiver/click";
 import { createDurableReceiver, outranks, type DurableReceiver } from "@ringback/receiver/durable";
 import { createExpressReceiver } from "@ringback/receiver/express";
 import { createOutbox, type OutboxCall, type OutboxEntry, type OutboxProgress } from "@ringback/receiver/outbox";
+import { openPostgresStore, type PostgresPool, transaction as postgresTransaction } from "@ringback/receiver/postgres";
 import { reconcile, type ShopOrder } from "@ringback/receiver/reconcile";
+import { openSqliteStore, transaction } from "@ringback/receiver/sqlite";
 import { createFakeService, exampleEvent, signCallback } from "@ringback/receiver/testing";
+import type { DatabaseSync } from "node:sqlite";
 
 const service = createFakeService({ secret: ["rbs_new", "rbs_old"] });
 const client = createClient({ ...service.clientOptions, secret: async () => ["rbs_new", "rbs_old"] });
@@ -187,6 +201,24 @@ export const receiver: DurableReceiver = createDurableReceiver({
 	onEvent: (event) => outranks(event.status, "RECORDED"),
 });
 export const middleware = createExpressReceiver(receiver);
+
+export function openStores(database: DatabaseSync): number {
+	const store = openSqliteStore(database, { onAnswer: ({ status }, credit) => console.log(status, credit?.length) });
+	createOutbox({ client, ...store.outbox });
+	createDurableReceiver({ secret: "rbs_new", ...store.callbacks, onEvent: console.log });
+	// @ts-expect-error a reversal needs a reason
+	store.add({ call: "reverse", orderId: "1" });
+	return transaction(database, () => 1);
+}
+
+export async function openPool(pool: PostgresPool): Promise<string> {
+	const store = await openPostgresStore(pool);
+	createOutbox({ client, ...store.outbox });
+	return postgresTransaction(pool, async (connection) => {
+		await store.add(connection, { call: "approve", orderId: "1" });
+		return "done";
+	});
+}
 export const keeper = keepClick({ days: 30, domain: "shop.example" });
 export const clickId: string | undefined = readClick("rbclick=AV1");
 

@@ -30,6 +30,8 @@ const ENTRIES = {
 	"/node": "createNodeReceiver",
 	"/outbox": "createOutbox",
 	"/durable": "createDurableReceiver",
+	"/sqlite": "openSqliteStore",
+	"/postgres": "openPostgresStore",
 	"/click": "keepClick",
 	"/reconcile": "reconcile",
 	"/testing": "createFakeService",
@@ -137,7 +139,7 @@ test("a program that only receives callbacks loads none of the other parts", asy
 		});
 		await import("@ringback/receiver");
 		await import("@ringback/receiver/express");
-		console.log(loaded.filter((url) => /outbox|durable|click|reconcile|testing|command/.test(url)).join());`;
+		console.log(loaded.filter((url) => /outbox|durable|stores|click|reconcile|testing|command/.test(url)).join());`;
 	writeFileSync(join(folder, "loads.mjs"), program);
 	deepEqual(await runProgram(process.execPath, ["loads.mjs"], folder), "\n");
 });

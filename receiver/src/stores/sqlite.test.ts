@@ -1,0 +1,147 @@
+import { deepEqual, equal, throws } from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { createClient } from "../client/create-client.ts";
+import { createDurableReceiver } from "../durable/create-durable-receiver.ts";
+import { createOutbox } from "../outbox/create-outbox.ts";
+import { createFakeService, exampleEvent, signCallback } from "../testing/testing.ts";
+import { openSqliteStore, type SqliteDatabase, transaction } from "./sqlite.ts";
+
+const sale = { call: "record", orderId: "1001", basketValue: "10.00" } as const;
+
+/** A shop's database file with a table of orders. `reopen` opens the file as another process would after a crash. */
+function openShop(t: TestContext) {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-sqlite-store-"));
+	const file = join(folder, "shop.db");
+	const handles: DatabaseSync[] = [];
+	const reopen = () => {
+		const handle = new DatabaseSync(file);
+		handles.push(handle);
+		return handle;
+	};
+	t.after(() => {
+		for (const handle of handles) handle.close();
+		rmSync(folder, { recursive: true });
+	});
+	const database = reopen();
+	database.exec("CREATE TABLE orders (id TEXT PRIMARY KEY, total TEXT NOT NULL)");
+	return { database, reopen };
+}
+
+function count(database: DatabaseSync, table: string): unknown {
+	return database.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.["rows"];
+}
+
+test("a callback that arrives while a transaction was left open is answered 503, and stored when it comes again", async (t) => {
+	const { database, reopen } = openShop(t);
+	const store = openSqliteStore(database);
+	const service = createFakeService();
+	const { secret } = service.clientOptions;
+	const errors: string[] = [];
+	const receiver = createDurableReceiver({
+		secret,
+		...store.callbacks,
+		onEvent: () => undefined,
+		onError: (error) => errors.push(String(error)),
+	});
+	t.after(() => receiver.close());
+	const send = async () => {
+		const { answer, finish } = await receiver.receive(await signCallback(exampleEvent(), { secret }));
+		await finish?.();
+		return answer.status;
+	};
+	// The shop's own code forgets the ROLLBACK.
+	database.exec("BEGIN");
+	throws(() => database.exec("INSERT INTO orders (id) VALUES ('1001')"), /NOT NULL/);
+	equal(await send(), 503);
+	deepEqual([errors.length, /already open on this database handle/.test(`${errors[0]}`)], [1, true]);
+	equal(count(reopen(), "ringback_callbacks"), 0);
+	database.exec("ROLLBACK");
+	equal(await send(), 204);
+	equal(count(reopen(), "ringback_callbacks"), 1);
+	equal(await send(), 204);
+	deepEqual(await store.callbacks.listOpen(10), []);
+});
+
+test("a callback waits for no transaction of a driver that does not say whether one is open", async (t) => {
+	const { database } = openShop(t);
+	const driver: SqliteDatabase = {
+		exec: (text) => database.exec(text),
+		prepare: (text) => database.prepare(text),
+	};
+	const { callbacks } = openSqliteStore(driver);
+	database.exec("BEGIN");
+	throws(() => callbacks.insert(exampleEvent()), /cannot start a transaction within a transaction/);
+	database.exec("COMMIT");
+	deepEqual(
+		[await callbacks.insert(exampleEvent()), await callbacks.insert(exampleEvent())],
+		["stored", "seen"],
+	);
+	throws(() => transaction({ ...driver, inTransaction: true }, () => undefined), /already open/);
+});
+
+test("a transaction whose work fails is rolled back with its calls, and the next one succeeds", (t) => {
+	const { database } = openShop(t);
+	const store = openSqliteStore(database);
+	const placeOrder = (total: string | null) =>
+		transaction(database, () => {
+			store.add(sale);
+			return database.prepare("INSERT INTO orders (id, total) VALUES ('1001', ?)").run(total).changes;
+		});
+	throws(() => placeOrder(null), /NOT NULL/);
+	equal(database.isTransaction, false);
+	deepEqual([count(database, "orders"), count(database, "ringback_outbox")], [0, 0]);
+	equal(placeOrder("10.00"), 1);
+	deepEqual([count(database, "orders"), count(database, "ringback_outbox")], [1, 1]);
+});
+
+test("a transaction inside another one is refused, and so is asynchronous work", (t) => {
+	const { database } = openShop(t);
+	const inner = () => transaction(database, () => "inner");
+	throws(() => transaction(database, inner), /already open on this database handle/);
+	throws(() => transaction(database, async () => "later"), /must not be asynchronous/);
+	equal(database.isTransaction, false);
+});
+
+test("the outbox sends stored calls in their order, and the shop gets each answer before the call is done", async (t) => {
+	const { database, reopen } = openShop(t);
+	const service = createFakeService();
+	const client = createClient({ ...service.clientOptions, retry: { maxAttempts: 1 } });
+	const answers: unknown[] = [];
+	const store = openSqliteStore(database, {
+		onAnswer({ orderId, status, basketValue }) {
+			const open = reopen()
+				.prepare("SELECT count(*) AS rows FROM ringback_outbox WHERE state = 'open'")
+				.get();
+			answers.push([orderId, status, basketValue, open?.["rows"]]);
+		},
+	});
+	const outbox = createOutbox({ client, ...store.outbox, onProblem: () => undefined });
+	store.add(sale);
+	store.add({ call: "refund", orderId: "1001", refundId: "R-1", amount: "4.00", reason: "RETURN" });
+	store.add({ call: "refund", orderId: "1001", refundId: "R-2", amount: "7.00", reason: "RETURN" });
+	database.exec("INSERT INTO ringback_outbox (call) VALUES ('{')");
+	service.setOutage(503);
+	// The damaged row is refused without a request.
+	deepEqual(await outbox.drain(), { done: 0, refused: 1, failed: 1, isPaused: false });
+	database.exec("UPDATE ringback_outbox SET due_at_ms = 0");
+	service.setOutage(null);
+	deepEqual(await outbox.drain(), { done: 2, refused: 1, failed: 0, isPaused: false });
+	deepEqual(answers, [
+		["1001", "RECORDED", "10.00", 3],
+		["1001", "RECORDED", "6.00", 2],
+	]);
+	const rows = database.prepare("SELECT state, attempts, detail FROM ringback_outbox ORDER BY id").all();
+	deepEqual(
+		rows.map(({ state, attempts, detail }) => [state, attempts, detail !== null]),
+		[
+			["done", 1, false],
+			["done", 0, false],
+			["refused", 0, true],
+			["refused", 0, true],
+		],
+	);
+});
