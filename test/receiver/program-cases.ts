@@ -79,7 +79,7 @@ export async function checkLastingStore(shop: ShopFolder, { command }: Runtime) 
 	// A process that was killed between the answer and the work leaves this row.
 	const left = { ...sampleEvent, conversionId: "cnv_left", orderId: "LEFT-1" };
 	other
-		.prepare("INSERT INTO callbacks (conversion_id, event, body) VALUES (?, ?, ?)")
+		.prepare("INSERT INTO ringback_callbacks (conversion_id, event, body) VALUES (?, ?, ?)")
 		.run(left.conversionId, left.event, JSON.stringify(left));
 	const again = await shop.listen(command, ["durable.mjs"], settings);
 	await again.program.said(/conversion\.rejected for order LEFT-1/);
@@ -91,5 +91,5 @@ export async function checkLastingStore(shop: ShopFolder, { command }: Runtime) 
 }
 
 function countRows(database: DatabaseSync) {
-	return { ...database.prepare("SELECT count(*) AS 'all', sum(done) AS done FROM callbacks").get() };
+	return { ...database.prepare("SELECT count(*) AS 'all', sum(done) AS done FROM ringback_callbacks").get() };
 }

@@ -3,19 +3,20 @@
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { buffer } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient } from "@ringback/receiver";
 import { keepClick } from "@ringback/receiver/click";
-import { createFakeService } from "@ringback/receiver/testing";
+import { createFakeService, type FakeService } from "@ringback/receiver/testing";
 import express from "express";
 import Fastify from "fastify";
 import { Hono } from "hono";
 import pg from "pg";
-import { sampleEvent } from "../../receiver/src/sample-delivery.test-support.ts";
+import { sampleEvent, sampleSecret } from "../../receiver/src/sample-delivery.test-support.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { createPostgresAtHand } from "../support/postgres.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -94,7 +95,7 @@ test("the README's receiver does not start without a secret, and says so", async
 test("the README's durable store answers 503 while it cannot write, and accepts the same request afterwards", () =>
 	checkLastingStore(shop, THIS_NODE));
 
-describe("the README's recipes for PostgreSQL", () => {
+describe("the README's shop with PostgreSQL", () => {
 	let pool: pg.Pool;
 	let end: () => Promise<void>;
 
@@ -102,6 +103,7 @@ describe("the README's recipes for PostgreSQL", () => {
 		const postgres = createPostgresAtHand();
 		const { url, drop } = await postgres.createDatabase();
 		pool = new pg.Pool({ connectionString: url });
+		await pool.query("CREATE TABLE orders (id text PRIMARY KEY, total text NOT NULL)");
 		end = async () => {
 			await pool.end();
 			await drop();
@@ -111,9 +113,10 @@ describe("the README's recipes for PostgreSQL", () => {
 
 	after(() => end());
 
-	test("the table of callbacks stores each event once, also when it arrives twice at once, and lists open ones", async () => {
-		const { openCallbackTable } = await importProgram("postgres-callbacks.mjs");
-		const { insert, listOpen, markDone } = await openCallbackTable(pool);
+	test("two processes may start at once, and the table stores each event once and lists open ones", async () => {
+		const { openPostgresStore } = await importEntry("postgres");
+		const [{ callbacks }] = await Promise.all([openPostgresStore(pool), openPostgresStore(pool)]);
+		const { insert, listOpen, markDone } = callbacks;
 		deepEqual((await Promise.all([insert(sampleEvent), insert(sampleEvent)])).sort(), ["seen", "stored"]);
 		const others = [
 			{ ...sampleEvent, event: "conversion.reversed" },
@@ -123,99 +126,122 @@ describe("the README's recipes for PostgreSQL", () => {
 		await markDone(others[0]);
 		deepEqual(await listOpen(10), [sampleEvent, others[1]]);
 		deepEqual(await listOpen(1), [sampleEvent]);
-		await pool.query("DROP TABLE callbacks");
-		await rejects(insert(sampleEvent), /callbacks/);
+	});
+
+	test("a transaction is rolled back if its work fails, and its connection is free again", async () => {
+		const { openPostgresStore, transaction } = await importEntry("postgres");
+		const small = new pg.Pool({ ...pool.options, max: 1 });
+		const { add } = await openPostgresStore(small);
+		const fail = async (connection: pg.PoolClient) => {
+			await add(connection, { call: "approve", orderId: "1003" });
+			await connection.query("INSERT INTO orders (id) VALUES ('1003')");
+		};
+		await rejects(transaction(small, fail), /null value/);
+		equal(await transaction(small, async () => "the only connection is free"), "the only connection is free");
+		const nested = (connection: pg.PoolClient) => transaction(connection, fail);
+		await rejects(transaction(small, nested), /must be a Pool of pg/);
+		await small.end();
+		deepEqual(await readOutbox(), []);
 	});
 
 	test("the outbox sends the calls of committed orders alone, and of two processes one sends", async (t) => {
-		const { createPostgresOutbox } = await importProgram("postgres-outbox.mjs");
+		const { connectShop } = await importProgram("postgres-shop.mjs");
 		const { service, client } = openFakeShop();
-		const first = await createPostgresOutbox(pool, client);
-		const second = await createPostgresOutbox(pool, client);
-		t.after(() => Promise.all([first.stop(), second.stop()]));
-		for (const [orderId, ending] of [
-			["1001", "COMMIT"],
-			["1002", "ROLLBACK"],
-		]) {
-			const transaction = await pool.connect();
-			await transaction.query("BEGIN");
-			await first.add(transaction, { call: "record", orderId, basketValue: "10.00", occurredAt: new Date() });
-			await first.add(transaction, { call: "approve", orderId });
-			await transaction.query(`${ending}`);
-			transaction.release();
-		}
+		const answers: unknown[] = [];
+		const onAnswer = ({ orderId, status }: { orderId: string; status: string }) =>
+			answers.push([orderId, status]);
+		const options = { pool, client, secret: sampleSecret, onEvent: () => undefined, onAnswer };
+		const first = await connectShop(options);
+		const second = await connectShop(options);
+		t.after(() => Promise.all([first.close(), second.close()]));
+		await first.placeOrder({ id: "1001", total: "10.00" });
+		await rejects(first.placeOrder({ id: "1001", total: "20.00" }), /duplicate key/);
+		await rejects(first.placeOrder({ id: "1002", total: null }), /null value/);
 		service.setOutage("no_answer");
-		equal((await first.drain()).failed, 1);
+		equal((await first.outbox.drain()).failed, 1);
 		service.setOutage(null);
-		deepEqual(await readOutbox(), [
-			["open", 1, true],
-			["open", 0, false],
-		]);
-		await pool.query("UPDATE outbox SET due_at_ms = 0");
+		deepEqual(await readOutbox(), [["open", 1, true]]);
+		await pool.query("UPDATE ringback_outbox SET due_at_ms = 0");
 		deepEqual(
-			await second.drain(),
+			await second.outbox.drain(),
 			{ done: 0, refused: 0, failed: 0, isPaused: false },
 			"the other one sends",
 		);
-		await first.stop();
+		await first.close();
 		// The database frees the lock a moment after the connection has been closed.
 		await until(
-			async () => (await second.drain()).done === 2,
+			async () => (await second.outbox.drain()).done === 1,
 			() => "the second process does not take over",
 		);
-		deepEqual(
-			service.conversions().map(({ orderId, status }) => [orderId, status]),
-			[["1001", "APPROVED"]],
-		);
-		deepEqual(
-			(await readOutbox()).map(([state]) => state),
-			["done", "done"],
-		);
+		deepEqual(answers, [["1001", "RECORDED"]]);
+		deepEqual(await readOutbox(), [["done", 1, false]]);
 	});
 
 	async function readOutbox(): Promise<unknown[][]> {
-		const { rows } = await pool.query("SELECT state, attempts, detail FROM outbox ORDER BY id");
+		const { rows } = await pool.query("SELECT state, attempts, detail FROM ringback_outbox ORDER BY id");
 		return rows.map(({ state, attempts, detail }) => [state, attempts, detail !== null]);
 	}
 });
 
-test("the README's outbox for SQLite sends the calls of committed orders alone, and keeps what is refused", async () => {
-	const { createSqliteOutbox } = await importProgram("sqlite-outbox.mjs");
-	const { service, client } = openFakeShop();
-	const file = join(shop.folder, "shop.db");
-	const database = new DatabaseSync(file);
-	const outbox = createSqliteOutbox(database, client);
-	for (const [orderId, ending] of [
-		["1001", "COMMIT"],
-		["1002", "ROLLBACK"],
-	]) {
-		database.exec("BEGIN");
-		outbox.add({ call: "record", orderId, basketValue: "10.00", occurredAt: new Date() });
-		outbox.add({ call: "refund", orderId, refundId: "R-1", amount: "10.01", reason: "RETURN" });
-		database.exec(`${ending}`);
-	}
-	service.setOutage(503);
-	equal((await outbox.drain()).failed, 1);
-	await outbox.stop();
-	database.close();
+test("the README's whole shop has at most 60 lines, reports sales with clicks and codes, and follows callbacks and refunds", async (t) => {
+	const lines = readPrograms().get("shop.mjs")?.trimEnd().split("\n") ?? [];
+	ok(lines.length > 40 && lines.length <= 60, `${lines.length} lines`);
+	const widest = Math.max(...lines.map((line) => line.replaceAll("\t", "  ").length));
+	ok(widest <= 110, `${widest} columns`);
 
-	// Another process continues with the same file.
-	service.setOutage(null);
-	const reopened = new DatabaseSync(file);
-	const again = createSqliteOutbox(reopened, client);
-	reopened.exec("UPDATE outbox SET due_at_ms = 0");
-	deepEqual(await again.drain(), { done: 1, refused: 1, failed: 0, isPaused: false });
-	const rows = reopened.prepare("SELECT state, detail FROM outbox ORDER BY id").all();
+	const service = createFakeService({ secret: sampleSecret });
+	const url = await startHttpServer(t, forwardTo(service.clientOptions));
+	const settings = { RINGBACK_URL: url, RINGBACK_API_KEY: service.clientOptions.apiKey, ...SECRET };
+	const database = join(shop.folder, "whole-shop.db");
+	const args = ["--import", ANNOUNCE, "shop.mjs"];
+	const { program, origin } = await shop.listen(process.execPath, args, {
+		...settings,
+		DATABASE_FILE: database,
+	});
+	const post = async (path: string, body: object, cookie = "") => {
+		const headers = { "content-type": "application/json", connection: "close", cookie };
+		const answer = await fetch(origin + path, { method: "POST", headers, body: JSON.stringify(body) });
+		await answer.arrayBuffer();
+		return answer.status;
+	};
+	const readOrder = async () =>
+		(await (await fetch(`${origin}/orders/1001`)).json()) as { status: string; commission: string };
+	const untilOrder = (status: string, commission: string) =>
+		until(
+			async () => {
+				const order = await readOrder();
+				return order.status === status && order.commission === commission;
+			},
+			() => `the order does not become ${status} with ${commission}:\n${program.output}`,
+		);
+
+	const landed = await fetch(`${origin}/?rbclick=AV1`);
+	await landed.arrayBuffer();
+	const cookie = landed.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+	equal(await post("/orders", { id: "1001", total: "100.00", couponCodes: ["A"] }, cookie), 201);
+	await untilOrder("RECORDED", "8.00");
+	const sent = service.calls().find(({ method }) => method === "POST")?.body;
+	ok(JSON.stringify(sent).includes('"clickId":"AV1","couponCodes":["A"]'), JSON.stringify(sent));
+	equal(await post("/orders", { id: "1001", total: "1.00" }), 500, "an order that cannot be stored");
 	deepEqual(
-		rows.map(({ state }) => state),
-		["done", "refused"],
+		(await service.sendCallbacks(`${origin}/postback`)).map(({ status }) => status),
+		[204],
+		"a failed order leaves no transaction open",
 	);
-	match(String(rows[1]?.["detail"]), /10\.00 is left/);
-	equal(service.conversions().length, 1);
-	reopened.close();
+	equal(await post("/orders/1001/refund", { refundId: "R-1", amount: "25.00", reason: "RETURN" }), 202);
+	await untilOrder("RECORDED", "6.00");
+	service.decide("1001", { move: "approve" });
+	await service.sendCallbacks(`${origin}/postback`);
+	await untilOrder("APPROVED", "6.00");
+	equal(await post("/orders/1001/reverse", { reason: "RETURN" }), 202);
+	await until(
+		async () => (await readOrder()).status === "REVERSED",
+		() => program.output,
+	);
+	await program.stop();
 });
 
-test("the README's work keeps what the shop has if an event has an equal or lower rank", async () => {
+test("the README's work keeps what the shop has if an event has an equal or lower rank, and skips tests", async (t) => {
 	const { createWork } = await importProgram("work.mjs");
 	const orders = new Map([["1001", { id: "1001", status: "APPROVED", commission: "0.40" }]]);
 	const work = createWork(
@@ -227,7 +253,11 @@ test("the README's work keeps what the shop has if an event has an equal or lowe
 	deepEqual(orders.get("1001"), { id: "1001", status: "APPROVED", commission: "0.40" });
 	await work({ ...event, status: "REVERSED" });
 	deepEqual(orders.get("1001"), { id: "1001", status: "REVERSED", commission: "0.80" });
-	await rejects(work({ ...event, orderId: "unknown" }), /not stored yet/);
+	const warn = t.mock.method(console, "warn", () => undefined);
+	await work({ ...event, orderId: "unknown" });
+	equal(warn.mock.callCount(), 1, "an unknown order is logged and not tried again");
+	await work({ ...event, status: "UNKNOWN", orderId: "test-1001", test: true });
+	equal(warn.mock.callCount(), 1, "a test conversion is acknowledged and skipped");
 });
 
 test("the README's comparison names what differs, and its tests for a shop pass", async () => {
@@ -291,6 +321,30 @@ test("the keeper of click IDs sets its cookie in each framework, beside a cookie
 /** Imports a program of the README with the packed package. */
 function importProgram(name: string) {
 	return import(pathToFileURL(join(shop.folder, name)).href);
+}
+
+/** Imports an entry of the packed package. */
+function importEntry(name: string) {
+	const file = join(shop.folder, `node_modules/@ringback/receiver/stores/${name}.js`);
+	return import(pathToFileURL(file).href);
+}
+
+/** Returns a server that answers as the fake service does. */
+function forwardTo({ url, fetch: answer }: FakeService["clientOptions"]): RequestListener {
+	return async (request, response) => {
+		const { method = "GET", url: path } = request;
+		const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [
+			name,
+			String(value),
+		]);
+		const body = method === "GET" ? null : await buffer(request);
+		const answered = await answer(`${url}${path}`, {
+			method,
+			headers,
+			body,
+		});
+		response.writeHead(answered.status, Object.fromEntries(answered.headers)).end(await answered.text());
+	};
 }
 
 function openFakeShop() {
