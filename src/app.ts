@@ -6,6 +6,7 @@ import { answerInTime, TOO_SLOW } from "./api/answer-deadline.ts";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
 import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "./api/click.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
+import { EventStreams } from "./api/event-streams.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
 import { getProgramme } from "./api/get-programme.ts";
@@ -14,7 +15,7 @@ import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
 import { createPixel, pixelImage } from "./api/pixel.ts";
 import { createPosts } from "./api/post-conversions.ts";
-import { createPostEventAnswers } from "./api/post-event-answers.ts";
+import { createAnswerStorage, createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { honoPath, type TokenApiDeps } from "./api/token-api/route.ts";
@@ -43,7 +44,10 @@ const TOO_MANY_WAIT = fault(
 );
 
 /** Returns the endpoints of the signed API by path and method. */
-function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
+function signedRoutes(
+	deps: AppDeps,
+	{ streams, acceptAnswers }: Pick<TokenApiDeps, "streams" | "acceptAnswers">,
+): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
 	const posts = createPosts(deps);
 	return {
 		"/v1/conversions": new Map([
@@ -58,8 +62,8 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 		"/v1/rejections": new Map([["POST", posts.rejections]]),
 		"/v1/reversals": new Map([["POST", posts.reversals]]),
 		"/v1/refunds": new Map([["POST", posts.refunds]]),
-		"/v1/events": new Map([["GET", createGetEvents(deps)]]),
-		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
+		"/v1/events": new Map([["GET", createGetEvents(deps, streams)]]),
+		"/v1/events/answers": new Map([["POST", createPostEventAnswers(acceptAnswers)]]),
 	};
 }
 
@@ -80,7 +84,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl, deps));
-	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
+	const listening = { streams: new EventStreams(deps), acceptAnswers: createAnswerStorage() };
+	for (const [path, endpoints] of Object.entries(signedRoutes(deps, listening))) {
 		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
@@ -108,7 +113,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const rest = createBareApp(deps, signedCalls);
 	// Pages and the API show the same totals, so they are counted once.
 	const counts = { networkTallies: createNetworkTallies(deps), subTotals: createSubTotals(deps) };
-	mountTokenCalls(rest, { ...deps, ...counts }, signedCalls, admission);
+	mountTokenCalls(rest, { ...deps, ...counts, ...listening }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
 	const apiDocument = createApiDocument(deps);

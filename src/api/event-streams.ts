@@ -1,6 +1,7 @@
 // Streams of server-sent events. Their number, their lifetime and the data that waits for a reader are bounded. Clients of
 // such streams reconnect by themselves when a stream ends.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AppDeps } from "./deps.ts";
 
@@ -34,11 +35,11 @@ export interface News {
 type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
 /**
- * Maximum number of open streams of one process, and of one programme in a process. Streams are for developers, of whom
- * a shop has few, and each stream costs a query every half second.
+ * Maximum number of open streams of one process, and of one shop or partner in a process. Streams are for developers, of
+ * whom each has few, and each stream costs a query every half second.
  */
 export const MAX_STREAMS = 50;
-export const MAX_STREAMS_A_PROGRAMME = 5;
+export const MAX_STREAMS_A_RECEIVER = 5;
 /** Time between two checks for new events. */
 const LOOK_MS = 500;
 /**
@@ -70,8 +71,8 @@ const STREAM_HEADERS = {
 
 export class EventStreams {
 	readonly #deps: StreamDeps;
-	/** Open streams and the programme of each. */
-	readonly #open = new Map<OpenStream, number>();
+	/** Open streams and the receiver of each. */
+	readonly #open = new Map<OpenStream, ReceiverId>();
 
 	constructor(deps: StreamDeps) {
 		this.#deps = deps;
@@ -85,24 +86,24 @@ export class EventStreams {
 		return this.#deps.stopSignal?.aborted === true;
 	}
 
-	hasRoom(programmeId: number): boolean {
+	hasRoom(receiverId: ReceiverId): boolean {
 		return (
-			!this.isStopping && this.#open.size < MAX_STREAMS && this.countOf(programmeId) < MAX_STREAMS_A_PROGRAMME
+			!this.isStopping && this.#open.size < MAX_STREAMS && this.countOf(receiverId) < MAX_STREAMS_A_RECEIVER
 		);
 	}
 
-	countOf(programmeId: number): number {
-		return [...this.#open.values()].filter((id) => id === programmeId).length;
+	countOf(receiverId: ReceiverId): number {
+		return [...this.#open.values()].filter((id) => id === receiverId).length;
 	}
 
 	/** Opens a stream and returns it as an answer. Returns undefined if there is no room for another stream. */
-	answer(programmeId: number, source: StreamSource): Response | undefined {
-		if (!this.hasRoom(programmeId)) return undefined;
+	answer(receiverId: ReceiverId, source: StreamSource): Response | undefined {
+		if (!this.hasRoom(receiverId)) return undefined;
 		const stream = openStream(this.#deps, source, {
 			openCount: () => this.#open.size,
 			onClose: () => this.#open.delete(stream),
 		});
-		this.#open.set(stream, programmeId);
+		this.#open.set(stream, receiverId);
 		return new Response(stream.body, { headers: STREAM_HEADERS });
 	}
 }

@@ -22,7 +22,7 @@ import { COMMAND_LINE } from "../people/actor.ts";
 import { revokeKey } from "../programmes/keys.ts";
 import { endReplacedSecrets } from "../programmes/signing-secret.ts";
 import { readIntegrationChecks } from "../store/queries/first-times.ts";
-import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
+import { MAX_STREAMS, MAX_STREAMS_A_RECEIVER } from "./event-streams.ts";
 import { ANSWER_RATE, MAX_ANSWERS } from "./post-event-answers.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
@@ -328,14 +328,14 @@ test("ending a secret ends the streams that were opened with it", async (t) => {
 
 test("streams are limited for each programme and in total, and a refusal says so", async (t) => {
 	const { shop, listen, refuse } = await open(t);
-	for (let n = 0; n < MAX_STREAMS_A_PROGRAMME; n++) await listen();
+	for (let n = 0; n < MAX_STREAMS_A_RECEIVER; n++) await listen();
 	const { status, json } = await refuse();
 	assert.deepEqual([status, json.code], [429, "too_many_streams"]);
 	assert.equal((await shop.inbound()).at(-1)?.outcome, "too_many_streams");
-	let opened = MAX_STREAMS_A_PROGRAMME;
+	let opened = MAX_STREAMS_A_RECEIVER;
 	while (opened < MAX_STREAMS) {
 		const { credentials } = await makeShop(shop.deps);
-		for (let n = 0; n < MAX_STREAMS_A_PROGRAMME; n++, opened++) await listen("/v1/events", credentials);
+		for (let n = 0; n < MAX_STREAMS_A_RECEIVER; n++, opened++) await listen("/v1/events", credentials);
 	}
 	const late = await makeShop(shop.deps);
 	assert.equal((await refuse("/v1/events", late.credentials)).json.code, "too_many_streams");

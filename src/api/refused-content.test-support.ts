@@ -10,7 +10,7 @@ import { DAY_MS } from "../domain/time.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { archiveProgramme } from "../programmes/archive.ts";
 import { issueKey } from "../programmes/keys.ts";
-import { MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
+import { MAX_STREAMS_A_RECEIVER } from "./event-streams.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
 import {
 	type ContentCode,
@@ -373,7 +373,7 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		{
 			what: "one stream more than a programme may have",
 			prepare: async (shop) => {
-				for (let open = 0; open < MAX_STREAMS_A_PROGRAMME; open++) {
+				for (let open = 0; open < MAX_STREAMS_A_RECEIVER; open++) {
 					const options = { nowMs: shop.deps.clock.nowMs() };
 					await shop.request(signedRequest("GET", "/v1/events", shop.credentials, options));
 				}

@@ -209,6 +209,6 @@ export function createSignedCalls(
 }
 
 /** Returns Node's objects of a request, or undefined if the request was made in process. */
-function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
+export function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
 	return c.env;
 }

@@ -35,8 +35,6 @@ const PERCENTILE = 0.95;
 export async function readCallbackHealth(
 	db: Db,
 	{ receiver_id: receiverId, endpoint_id }: Pick<ReceiverColumns, "receiver_id" | "endpoint_id">,
-	/** The programme of the receiver, whose developers may listen, or null for a partner. */
-	programmeId: number | null,
 	nowMs: number,
 	/** Time zone in which days begin and end. */
 	zone = "UTC",
@@ -47,7 +45,7 @@ export async function readCallbackHealth(
 	);
 	const quarters = await listCallbackQuarters(db, receiverId, dayStartMs(days[0] ?? "", zone));
 	const byDay = Map.groupBy(quarters, ({ quarterMs }) => dayIn(quarterMs, zone));
-	const [listened] = programmeId === null ? [] : await listNewestAnswers(db, programmeId, 1);
+	const [listened] = await listNewestAnswers(db, receiverId, 1);
 	const recent = quarters.filter(({ quarterMs }) => quarterMs > nowMs - DAY_MS);
 	return {
 		trouble: await readTrouble(db, { receiver_id: receiverId, endpoint_id }, nowMs),

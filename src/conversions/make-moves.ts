@@ -185,7 +185,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		return event === null ? [] : [{ event, conversion }];
 	});
 	const partnerNews = await findPartnerNews(trx, deps, creditedMoves, former);
-	const owed = await oweEvents(trx, deps, announcements, partnerNews);
+	const owed = await oweEvents(trx, deps, announcements, partnerNews, nowMs);
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 

@@ -27,6 +27,8 @@ export async function oweEvents(
 	{ store, clock, random }: InTransaction,
 	announcements: readonly Announcement[],
 	partnerNews: readonly PartnerNews[] = [],
+	/** Time of the moves. Streams for partners find the events of a move by it. */
+	nowMs: number = clock.nowMs(),
 ): Promise<Owed> {
 	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
@@ -43,7 +45,6 @@ export async function oweEvents(
 	const partners = (await store.queue.readTargets(trx, partnerIds)).filter(isSendable);
 	const targets: readonly CallbackTarget[] = [...shops, ...partners];
 	const epochOf = new Map(targets.map(({ receiverId, endpointEpoch }) => [receiverId, endpointEpoch]));
-	const nowMs = clock.nowMs();
 	const owed = [...shopNews, ...partnerNews].flatMap(({ receiverId, event, conversionId, body }) => {
 		const endpointEpoch = epochOf.get(receiverId);
 		if (endpointEpoch === undefined) return [];

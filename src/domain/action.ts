@@ -144,6 +144,11 @@ const ACTIONS = {
 		"colleagues",
 		"The callback URL was removed: status changes are no longer sent",
 	],
+	"partner.listening": [
+		"Listening without a callback URL chosen",
+		"colleagues",
+		"Events are recorded for ringback listen, without a callback URL",
+	],
 	"partner.secret_prepared": [
 		"New signing secret of a partner prepared",
 		"colleagues",

@@ -279,9 +279,9 @@ export const FAULTS_BY_KIND = {
 	stream: {
 		too_many_streams: {
 			status: 429,
-			meaning: "The maximum number of streams is open, for the programme or in all.",
+			meaning: "The maximum number of streams is open, for the programme or partner, or in all.",
 			detail:
-				"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
+				"The maximum number of streams is open, for this programme or partner, or in all. End another one, or try again in a minute.",
 		},
 	},
 	/** Faults of unknown paths (404) and methods that a path does not have (405). */

@@ -9,10 +9,16 @@ import { grants, type Right } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import { recordOf } from "../request-notes.ts";
 import { countFailed } from "../store/queries/delivery-health.ts";
-import { countApplications, countWaitingHosts, findPartner } from "../store/queries/partners.ts";
+import {
+	countApplications,
+	countWaitingHosts,
+	findPartner,
+	type Partner,
+} from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import { findPartnerReceiver } from "../store/queries/receivers.ts";
 import { troubleBanner } from "./conversion-ui.ts";
-import type { DocumentProgramme, Viewer } from "./document.ts";
+import type { DocumentPartner, DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
 import { createFormGuards } from "./form-guards.ts";
 import { inLanguage } from "./numbers.ts";
@@ -27,7 +33,15 @@ import {
 	type WebDeps,
 	type WebEnv,
 } from "./page.ts";
-import { AUTHENTICATOR_PATH, deliveryPath, noticesPath, SIGN_IN_PATH, withNext } from "./paths.ts";
+import {
+	AUTHENTICATOR_PATH,
+	deliveryPath,
+	noticesPath,
+	partnerCallbacksPath,
+	partnerDeliveryPath,
+	SIGN_IN_PATH,
+	withNext,
+} from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { arrivalOf, clientOf, readVisitor } from "./visitor.ts";
 
@@ -142,6 +156,7 @@ function openSession(deps: WebDeps): Guard {
 		c.set("flashCookie", flashCookie);
 		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
 		c.set("readFrame", (programme) => readFrame(deps, programme, may(c, "integrate")));
+		c.set("readPartnerFrame", (partner) => readPartnerFrame(deps, partner));
 		const found = await deps.auth.findSession(visitor);
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
@@ -176,6 +191,26 @@ async function readFrame(
 		trouble: troubleBanner(trouble, (id) => deliveryPath(publicId, id), noticesPath(publicId), mayIntegrate),
 		// A shop without a Postback URL gets no callbacks, so a pause of all callbacks does not concern it.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
+	};
+}
+
+/** Returns the data for the header and navigation of a partner's pages. */
+async function readPartnerFrame(
+	{ store, clock, installation }: WebDeps,
+	{ id, public_id: publicId, name }: Partner,
+): Promise<DocumentPartner> {
+	const receiver = await findPartnerReceiver(store.db, id);
+	if (receiver === undefined || receiver.endpoint_id === null) {
+		return { publicId, name, failed: 0, trouble: null, pausedSinceMs: null };
+	}
+	const trouble = await readTrouble(store.db, receiver, clock.nowMs());
+	const failedPath = `${partnerCallbacksPath(publicId)}?state=failed#deliveries`;
+	return {
+		publicId,
+		name,
+		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, receiver.receiver_id)),
+		trouble: troubleBanner(trouble, (id) => partnerDeliveryPath(publicId, id), failedPath, true),
+		pausedSinceMs: installation.pausedSinceMs(),
 	};
 }
 

@@ -33,18 +33,24 @@ export interface Viewer {
 	awaitsAuthenticator: boolean;
 }
 
-export interface DocumentProgramme {
+/** The shop or partner whose page this is, with the state of its callbacks. */
+interface DocumentOwner {
 	publicId: string;
 	name: string;
-	/** Banner that says that callbacks fail, shown on every page of the programme, or null if they work. */
+	/** Banner that says that callbacks fail, shown on every page of the owner, or null if they work. */
 	trouble: Html | null;
 	/** Number of callbacks that failed permanently and were neither resent nor set aside. */
 	failed: number;
-	/** Number of partner applications that nobody has answered. */
-	applications: number;
 	/** Time at which the operator paused all callbacks, or null if they are not paused. */
 	pausedSinceMs: number | null;
 }
+
+export interface DocumentProgramme extends DocumentOwner {
+	/** Number of partner applications that nobody has answered. */
+	applications: number;
+}
+
+export type DocumentPartner = DocumentOwner;
 
 export type Area =
 	| "overview"
@@ -104,7 +110,7 @@ interface DocumentView {
 	active: Area;
 	programme: DocumentProgramme | undefined;
 	/** The partner whose page this is, or undefined on all other pages. */
-	partner: Partner | undefined;
+	partner: DocumentPartner | undefined;
 	/** Message with the result of the last form, or null. */
 	flash: Flash | null;
 	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
@@ -150,17 +156,17 @@ export function renderDocument(view: DocumentView): Html {
 	<header class="topbar">
 		${masthead(network)}
 		${programme === undefined ? null : programmeName(viewer, programme)}
-		${partner === undefined ? null : html`<div class="topbar-programme"><a href="${paths.earningsPath(partner.public_id)}">${partner.name}</a></div>`}
+		${partner === undefined ? null : html`<div class="topbar-programme"><a href="${paths.earningsPath(partner.publicId)}">${partner.name}</a></div>`}
 		<nav${attrs({ class: ["topbar-links", viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Network">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
 	<div${attrs({ class: ["frame", whose === undefined && "frame-plain"] })}>
 		${programme === undefined ? null : sidebar("Programme", PROGRAMME_PAGES, programme.publicId, view)}
-		${partner === undefined ? null : sidebar("Partner", PARTNER_PAGES, partner.public_id, view)}
+		${partner === undefined ? null : sidebar("Partner", PARTNER_PAGES, partner.publicId, view)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
 			${STAFF_AREAS.includes(active) ? warningNote(view.warnings) : null}
-			${programme === undefined ? null : html`${pauseNotice(programme.pausedSinceMs)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
+			${whose === undefined ? null : html`${pauseNotice(whose.pausedSinceMs)}<div id="${TROUBLE_TARGET}">${whose.trouble}</div>`}
 			${flash === null ? null : message(flash.tone, flash.text)}
 			${view.body}
 		</main>
@@ -301,24 +307,33 @@ function sidebar(
 	label: string,
 	pages: SidebarPages,
 	publicId: string,
-	{ active, programme }: DocumentView,
+	{ active, programme, partner }: DocumentView,
 ): Html {
 	return html`<nav class="sidebar" aria-label="${label}">${pages.map(
 		({ area, path, label: page }) =>
-			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${
-				programme === undefined ? null : navigationBadge(area, programme)
-			}</a>`,
+			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${navigationBadge(
+				area,
+				programme,
+				partner,
+			)}</a>`,
 	)}</nav>`;
 }
 
 /**
- * Returns the badge of a link in the navigation. "Partners" shows the number of open applications. "Overview"
- * shows the number of failed callbacks, or 1 if callbacks are failing now.
+ * Returns the badge of a link in the navigation. "Partners" shows the number of open applications. "Overview" of a
+ * programme and "Callbacks" of a partner show the number of failed callbacks, or 1 if callbacks are failing now.
  */
-function navigationBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
+function navigationBadge(
+	area: Area,
+	programme: DocumentProgramme | undefined,
+	partner: DocumentPartner | undefined,
+): Html | null {
+	const applications = programme?.applications ?? 0;
 	if (area === "programme-partners" && applications > 0)
 		return countBadge("info", String(applications), "to answer");
-	if (area !== "overview" || (trouble === null && failed === 0)) return null;
+	const owner = area === "overview" ? programme : area === "partner-callbacks" ? partner : undefined;
+	if (owner === undefined || (owner.trouble === null && owner.failed === 0)) return null;
+	const { failed } = owner;
 	return failed === 0
 		? countBadge("bad", "1", "open")
 		: countBadge("bad", countUndelivered(failed), "failed");

@@ -33,6 +33,7 @@ import type { Db } from "../store/store.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
 import {
 	type Area,
+	type DocumentPartner,
 	type DocumentProgramme,
 	type Flash,
 	renderDocument,
@@ -147,6 +148,8 @@ export interface WebEnv {
 		partner: Partner;
 		/** Reads the data of a programme that the frame of its pages shows. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
+		/** Reads the data of a partner that the frame of its pages shows. */
+		readPartnerFrame(partner: Partner): Promise<DocumentPartner>;
 		/** The uploaded file of a form, null if no file was chosen, or the fault with which it was refused. */
 		upload: Result<Upload | null> | undefined;
 		flashCookie: ReturnType<typeof createFlashCookie>;
@@ -193,6 +196,7 @@ export async function answerPage(
 	const { title, active, body, status } = page;
 	const isOutside = page.isOutsideProgramme === true;
 	const programme: Programme | undefined = isOutside ? undefined : c.get("programme");
+	const partner: Partner | undefined = isOutside ? undefined : c.get("partner");
 	const viewer = c.get("viewer");
 	const network = c.get("network");
 	const isSetUp = viewer?.kind === "staff" && network.setUpEndedAtMs === null;
@@ -202,7 +206,7 @@ export async function answerPage(
 		viewer,
 		active,
 		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
-		partner: isOutside ? undefined : c.get("partner"),
+		partner: partner === undefined ? undefined : await c.get("readPartnerFrame")(partner),
 		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		waitingAddresses: c.get("waitingAddresses"),

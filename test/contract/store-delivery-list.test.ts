@@ -253,12 +253,7 @@ eachDatabase("the health of callbacks", (database) => {
 		});
 		await addCallbackCounts(store.db, [at(0, 3, 1), at(23, 2, 0), at(24, 7, 7), at(24 * 20, 9, 9)]);
 		await addDeliveries(store, programme, START_MS - 5_000, START_MS - 4_000);
-		const health = await readCallbackHealth(
-			store.db,
-			{ ...programme, endpoint_id: 1 },
-			programme.id,
-			START_MS,
-		);
+		const health = await readCallbackHealth(store.db, { ...programme, endpoint_id: 1 }, START_MS);
 		deepEqual([health.delivered, health.failed, health.p95Ms], [5, 1, null]);
 		deepEqual(health.pending, { count: 2, oldestAtMs: START_MS - 5_000 });
 		equal(health.days.length, 14);
@@ -267,10 +262,7 @@ eachDatabase("the health of callbacks", (database) => {
 		deepEqual(health.days.at(-3), { day: "2026-01-13", delivered: 0, failed: 0 });
 		const [delivery] = await takeDue(store, programme.receiver_id, 1, START_MS);
 		if (delivery) await settle(store, delivered(delivery));
-		equal(
-			(await readCallbackHealth(store.db, { ...programme, endpoint_id: 1 }, programme.id, START_MS)).p95Ms,
-			32.5,
-		);
+		equal((await readCallbackHealth(store.db, { ...programme, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
 	});
 
 	test("a cancelled delivery is not counted as an attempt", async () => {

@@ -367,7 +367,7 @@ const READS: readonly Read[] = [
 	[
 		"the health summary of callbacks",
 		["queue_by_due", "events_by_receiver", "notices_open", "local_answers_by_programme"],
-		(db) => readCallbackHealth(db, { receiver_id: SMALL_RECEIVER, endpoint_id: 1 }, SMALL, START_MS),
+		(db) => readCallbackHealth(db, { receiver_id: SMALL_RECEIVER, endpoint_id: 1 }, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
@@ -505,13 +505,13 @@ const READS: readonly Read[] = [
 	],
 	[
 		"the newest answers of listeners",
-		["local_answers_by_programme"],
-		(db) => listNewestAnswers(db, SMALL, 20),
+		["local_answers_by_receiver"],
+		(db) => listNewestAnswers(db, SMALL_RECEIVER, 20),
 	],
 	[
 		"the answers of listeners about a conversion",
 		["local_answers_by_conversion"],
-		(db) => listAnswersOf(db, "cnv00000007", 20),
+		(db) => listAnswersOf(db, SMALL_RECEIVER, "cnv00000007", 20),
 	],
 	[
 		"which events of conversions were announced",

@@ -3,7 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { AppDeps } from "../../src/api/deps.ts";
-import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/event-streams.ts";
+import { MAX_STREAMS_A_RECEIVER } from "../../src/api/event-streams.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
 import { MAX_BATCH_BYTES } from "../../src/api/post-conversions.ts";
 import { expectRefusal, SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";
@@ -210,7 +210,7 @@ test("the stream answers invalid requests, and one stream too many, as described
 	for (const query of ["?test=maybe", "?page=2", "?after=nothing"])
 		await shop.call("GET", `/v1/events${query}`);
 	const streams: Response[] = [];
-	for (let open = 0; open < MAX_STREAMS_A_PROGRAMME; open++) streams.push(await requestStream(shop, ""));
+	for (let open = 0; open < MAX_STREAMS_A_RECEIVER; open++) streams.push(await requestStream(shop, ""));
 	equal((await shop.call("GET", "/v1/events")).json.code, "too_many_streams");
 	for (const stream of streams) await stream.body?.cancel();
 });

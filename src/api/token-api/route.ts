@@ -10,6 +10,8 @@ import type { MailDispatcher } from "../../mail/dispatcher.ts";
 import type { TokenHolder } from "../../people/actor.ts";
 import type { FoundToken } from "../../store/queries/api-tokens.ts";
 import type { AppDeps } from "../deps.ts";
+import type { EventStreams } from "../event-streams.ts";
+import type { AcceptAnswers } from "../post-event-answers.ts";
 
 export interface TokenApiDeps extends AppDeps {
 	mails: MailDispatcher;
@@ -21,6 +23,9 @@ export interface TokenApiDeps extends AppDeps {
 	networkTallies: NetworkTallies;
 	/** Totals of partners by day and sub id, counted in the background. */
 	subTotals: CachedSubTotals;
+	/** Open event streams, of shops and of partners. */
+	streams: EventStreams;
+	acceptAnswers: AcceptAnswers;
 }
 
 /** A call whose token has the right that the route needs, and whose fields have the right form. */
@@ -34,10 +39,14 @@ export interface TokenCall<Query, Body> {
 	/** The header If-Match, or undefined if the caller does not care about changes by others. */
 	ifMatch: string | undefined;
 	nowMs: number;
+	/** Closes the caller's connection. Does nothing for a request that was made in process. */
+	hangUp(): void;
 }
 
 export interface TokenAnswer<Body> {
 	body: Body;
+	/** Opens a stream, which is the answer instead of the body. Returns undefined if there is no room for it. */
+	openStream?: () => Response | undefined;
 	/** True if the call created the resource, which is answered with 201. */
 	isNew?: boolean;
 }
@@ -55,7 +64,13 @@ interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, A
 	/** An example of the body. */
 	sample?: z.input<Body>;
 	/** Description, schema and example of the answer. */
-	answers: { description: string; schema: Answer; example: z.output<Answer> };
+	answers: {
+		description: string;
+		schema: Answer;
+		example: z.output<Answer>;
+		/** Content type of the answer; JSON by default. */
+		mediaType?: "text/event-stream";
+	};
 	/**
 	 * True if the answer is one resource. It then has an ETag, with which the caller asks whether the resource has changed
 	 * (If-None-Match), or makes sure that it has not (If-Match).

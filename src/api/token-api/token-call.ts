@@ -16,9 +16,9 @@ import { idsOf, recordOf } from "../../request-notes.ts";
 import { isDatabaseUnavailable } from "../../store/unavailable.ts";
 import type { AppContext } from "../deps.ts";
 import { readInboundCall } from "../inbound-log.ts";
-import { problemAnswer, SAFE_HEADERS } from "../problem.ts";
+import { addSafeHeaders, problemAnswer, SAFE_HEADERS } from "../problem.ts";
 import { checkFields, parseJson, parseQuery, readBody } from "../read-request.ts";
-import type { SignedCalls } from "../signed-call.ts";
+import { bindingsOf, type SignedCalls } from "../signed-call.ts";
 import { tagOf, tagsMatch } from "./entity-tag.ts";
 import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
 import { CallRefused } from "./transaction.ts";
@@ -78,8 +78,18 @@ export function createTokenCalls(
 		await holders.noteUse(call.token);
 		const done = await route.handle(call, deps);
 		if (!done.ok) return answerFault(done.fault);
+		const { openStream } = done.value;
+		if (openStream !== undefined) return answerStream(c, openStream());
 		metrics.countInbound("api", "ANSWERED");
 		return writeAnswer(c, route, done.value);
+	}
+
+	function answerStream(c: AppContext, stream: Response | undefined): Response {
+		if (stream === undefined) return answerFault(faultOf("too_many_streams", {}));
+		metrics.countInbound("api", "LISTENING");
+		bindingsOf(c)?.outgoing?.emit?.("takesLong");
+		addSafeHeaders(stream);
+		return stream;
 	}
 
 	return {
@@ -147,7 +157,8 @@ async function readCall(
 		if (name !== undefined) return refuseNul(name);
 	}
 	const ifMatch = c.req.header("if-match");
-	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs });
+	const hangUp = () => bindingsOf(c)?.outgoing?.destroy();
+	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs, hangUp });
 }
 
 /**

@@ -136,7 +136,7 @@ const STORE_CREDITED_SALES = storingStatement({
 			from sale join partner_target on partner_target.partnership_id = credit_partnership_id
 			left join partner_links link on link.id = credit_link_id
 			where partner_delivery_public_id is not null and event_name = any(string_to_array(chosen_events, ' '))
-				and (test = 0 or form = 'json' or strpos(url, '${TEST_MACRO}') > 0)`,
+				and (test = 0 or form <> 'get' or strpos(url, '${TEST_MACRO}') > 0)`,
 	answer: `union all select null, null, null, ${TARGET_NAMES} from partner_target`,
 });
 

@@ -85,7 +85,8 @@ export async function newestProgress(
 		.limit(WATCHED_ROWS)
 		.execute();
 	const states = deliveries.map((row) => Object.values(row));
-	if (programmeId === null) return JSON.stringify(states);
+	const [answer] = await listNewestAnswers(db, receiverId, 1);
+	if (programmeId === null) return JSON.stringify([states, answer?.id ?? 0]);
 	const call = await db
 		.selectFrom("inbound_calls")
 		.select("id")
@@ -93,7 +94,6 @@ export async function newestProgress(
 		.orderBy("id", "desc")
 		.limit(1)
 		.executeTakeFirst();
-	const [answer] = await listNewestAnswers(db, programmeId, 1);
 	return JSON.stringify([states, call?.id ?? 0, answer?.id ?? 0]);
 }
 

@@ -1,9 +1,12 @@
-// Data of `ringback listen`, which is who reads a programme's event stream and how the developer's own server answered
+// Data of `ringback listen`, which is who reads the event stream of a receiver and how the developer's own server answered
 // the events.
 
+import { sql } from "kysely";
 import { announcedBy } from "../../domain/conversion.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
+import { readPartnerEvent } from "../../domain/partner-event.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 
 export interface ToldAnswer extends LocalAnswer {
@@ -14,14 +17,14 @@ export interface ToldAnswer extends LocalAnswer {
 
 export type StoredLocalAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[number];
 
-/** Notes that a stream of this programme's events is open now. */
-export async function noteListener(db: Db, programmeId: number, nowMs: number): Promise<void> {
+/** Notes that a stream of this receiver's events is open now. */
+export async function noteListener(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
 	await db
 		.insertInto("listeners")
-		.values({ programme_id: programmeId, seen_at_ms: nowMs, closed_at_ms: null })
+		.values({ receiver_id: receiverId, seen_at_ms: nowMs, closed_at_ms: null })
 		.onConflict((conflict) =>
 			conflict
-				.column("programme_id")
+				.column("receiver_id")
 				.doUpdateSet({ seen_at_ms: nowMs })
 				.where("listeners.seen_at_ms", "<", nowMs),
 		)
@@ -29,27 +32,27 @@ export async function noteListener(db: Db, programmeId: number, nowMs: number): 
 }
 
 /**
- * Notes that a stream was closed. If another stream of the programme is open, it is noted again when it next reports
+ * Notes that a stream was closed. If another stream of the receiver is open, it is noted again when it next reports
  * that it is open.
  */
-export async function noteListenerGone(db: Db, programmeId: number, nowMs: number): Promise<void> {
+export async function noteListenerGone(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
 	await db
 		.updateTable("listeners")
 		.set({ closed_at_ms: nowMs })
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.execute();
 }
 
-/** Returns the listener of the programme, or undefined if nobody ever listened. */
-export async function findListener(db: Db, programmeId: number) {
+/** Returns the listener of the receiver, or undefined if nobody ever listened. */
+export async function findListener(db: Db, receiverId: ReceiverId) {
 	return db
 		.selectFrom("listeners")
 		.select(["seen_at_ms as seenAtMs", "closed_at_ms as closedAtMs"])
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.executeTakeFirst();
 }
 
-/** Returns the events of these conversions that were announced, as `cnv_… conversion.approved`. */
+/** Returns the events of a programme's conversions that were announced, as `cnv_… conversion.approved`. */
 export async function findAnnounced(
 	db: Db,
 	programmeId: number,
@@ -65,15 +68,48 @@ export async function findAnnounced(
 	return new Set(rows.map(({ conversionId, move }) => `${conversionId} ${announcedBy(move)}`));
 }
 
+/** Number of newest test callbacks of a partner whose answers are accepted. */
+const RECENT_TESTS = 100;
+
+/** Returns the events of these conversions that a partner was told, in the form of `findAnnounced`. */
+export async function findAnnouncedToPartner(
+	db: Db,
+	receiverId: ReceiverId,
+	conversionIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+	const sales = await db
+		.selectFrom("conversions")
+		.innerJoin("events", "events.conversion_id", "conversions.id")
+		.select(["conversions.public_id as conversionId", "events.name"])
+		.where("conversions.public_id", "in", conversionIds)
+		// The plus sign keeps the databases from using the index events_by_receiver, which would read all events of the
+		// receiver.
+		.where(sql<boolean>`+events.receiver_id = ${receiverId}`)
+		.execute();
+	// A test callback has no conversion. The id is only in its body.
+	const tests = await db
+		.selectFrom("events")
+		.select(["name", "body"])
+		.where("receiver_id", "=", receiverId)
+		.where("conversion_id", "is", null)
+		.orderBy("id", "desc")
+		.limit(RECENT_TESTS)
+		.execute();
+	return new Set([
+		...sales.map(({ conversionId, name }) => `${conversionId} ${name}`),
+		...tests.map(({ name, body }) => `${readPartnerEvent(name, body, 0).conversionId} ${name}`),
+	]);
+}
+
 export async function insertLocalAnswers(
 	trx: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	answers: readonly ToldAnswer[],
 	nowMs: number,
 ): Promise<void> {
 	if (answers.length === 0) return;
 	const rows = answers.map(({ conversionId, event, outcome, httpStatus, code, tookMs }) => ({
-		programme_id: programmeId,
+		receiver_id: receiverId,
 		conversion: conversionId,
 		event,
 		outcome,
@@ -85,13 +121,9 @@ export async function insertLocalAnswers(
 	await trx.insertInto("local_answers").values(rows).execute();
 }
 
-/** Lists the newest answers to a programme's events. Uses the index local_answers_by_programme. */
-export async function listNewestAnswers(db: Db, programmeId: number, limit: number) {
-	return selectAnswers(db)
-		.where("programme_id", "=", programmeId)
-		.orderBy("id", "desc")
-		.limit(limit)
-		.execute();
+/** Lists the newest answers to a receiver's events. Uses the index local_answers_by_receiver. */
+export async function listNewestAnswers(db: Db, receiverId: ReceiverId, limit: number) {
+	return selectAnswers(db).where("receiver_id", "=", receiverId).orderBy("id", "desc").limit(limit).execute();
 }
 
 /**
@@ -100,11 +132,13 @@ export async function listNewestAnswers(db: Db, programmeId: number, limit: numb
  */
 export async function listAnswersOf(
 	db: Db,
+	receiverId: ReceiverId,
 	conversionId: string,
 	limit: number,
 ): Promise<StoredLocalAnswer[]> {
 	const rows = await selectAnswers(db)
 		.where("conversion", "=", conversionId)
+		.where("receiver_id", "=", receiverId)
 		.orderBy("id", "desc")
 		.limit(limit)
 		.execute();
@@ -117,6 +151,7 @@ function selectAnswers(db: Db) {
 		.selectFrom("local_answers")
 		.select([
 			"id",
+			"conversion",
 			"event",
 			"outcome",
 			"http_status as httpStatus",

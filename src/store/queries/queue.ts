@@ -10,7 +10,7 @@
 
 import type { CreditWord } from "../../domain/credit.ts";
 import type { EventName } from "../../domain/event-name.ts";
-import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
@@ -46,8 +46,8 @@ export interface CallbackTarget {
 	endpointId: number | null;
 	endpointEpoch: number;
 	url: string | null;
-	/** Form of the callbacks, or null if there is no URL. */
-	form: CallbackForm | null;
+	/** Form of the endpoint, or null if none is saved. */
+	form: EndpointForm | null;
 	secretId: number | null;
 	sealedSecret: string | null;
 	/** Whether a notice of failing callbacks is open. The next success ends it. */
@@ -60,12 +60,12 @@ export interface ShopTarget extends CallbackTarget {
 	publicId: string;
 }
 
-/** A conversion and the partner that is credited with it, if the partner has a callback URL. */
+/** A conversion and the partner that is credited with it, if the partner has an endpoint. */
 export interface PartnerCredit {
 	conversionId: number;
 	receiverId: ReceiverId;
 	url: string;
-	form: CallbackForm;
+	form: EndpointForm;
 	/** Names of the events that the partner chose, separated by spaces. */
 	chosenEvents: string;
 	/** Names of the events of this conversion that were written for the partner before, separated by spaces. */
@@ -286,7 +286,7 @@ export interface Queue {
 	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;
 	/** Returns the targets of the programmes' shops. */
 	readShopTargets(db: Db, programmeIds: readonly number[]): Promise<ShopTarget[]>;
-	/** Returns those of the conversions that are credited to a partner with a callback URL now. */
+	/** Returns those of the conversions that are credited to a partner with an endpoint now. */
 	readPartnerCredits(db: Db, conversionIds: readonly number[]): Promise<PartnerCredit[]>;
 	/**
 	 * Returns whether another process has written since the last call. Always false on PostgreSQL, which sends

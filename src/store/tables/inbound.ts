@@ -4,6 +4,7 @@ import type { Generated } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import type { LocalOutcome } from "../../domain/local-answer.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 
 export type InboundKind = "api" | "pixel";
 
@@ -26,12 +27,12 @@ export interface InboundCallsTable {
 	request_id: string | null;
 }
 
-// Listeners to a programme's events, and the answers of their own servers.
+// Listeners to the events of receivers, and the answers of their own servers.
 
-/** One row is a programme whose events somebody has listened to. */
+/** One row is a receiver whose events somebody has listened to. */
 export interface ListenersTable {
-	programme_id: number;
-	/** Last time at which somebody was seen reading the programme's events. */
+	receiver_id: ReceiverId;
+	/** Last time at which somebody was seen reading the receiver's events. */
 	seen_at_ms: number;
 	/** Last time at which a reader closed a stream, or null. */
 	closed_at_ms: number | null;
@@ -40,7 +41,7 @@ export interface ListenersTable {
 /** One row is the answer of a listener's own server to an event. An event may have several answers. */
 export interface LocalAnswersTable {
 	id: Generated<number>;
-	programme_id: number;
+	receiver_id: ReceiverId;
 	/** Public id of the conversion. */
 	conversion: string;
 	event: EventName;

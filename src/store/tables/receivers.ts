@@ -1,11 +1,11 @@
 // Receivers of callbacks, every Postback URL that they have had, and their signing secrets.
 
 import type { Generated } from "kysely";
-import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 
 /**
- * One row is a party that gets callbacks. Every programme has one, which is its shop. A partner gets one when its URL is
- * saved for the first time.
+ * One row is a party that gets callbacks. Every programme has one, which is its shop. A partner gets one with its
+ * first URL, or when it chooses to listen without a URL.
  */
 export interface ReceiversTable {
 	id: Generated<ReceiverId>;
@@ -31,9 +31,9 @@ export interface ReceiversTable {
 export interface EndpointsTable {
 	id: Generated<number>;
 	receiver_id: ReceiverId;
-	/** The URL. That of a GET callback has macros in its query. */
+	/** The URL. That of a GET callback has macros in its query. It is empty if the form is "listen". */
 	url: string;
-	form: Generated<CallbackForm>;
+	form: Generated<EndpointForm>;
 	/** Names of the events that are sent to the URL, separated by spaces. */
 	events: Generated<string>;
 	saved_at_ms: number;

@@ -11,7 +11,7 @@ import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/
 import { readIntegrationChecks } from "../../store/queries/first-times.ts";
 import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { presentEndpoint } from "../../store/queries/receivers.ts";
+import { presentEndpoint, type ReceiverColumns } from "../../store/queries/receivers.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
@@ -77,7 +77,7 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 		/** True if the receiver has an active secret. Without one, callbacks cannot be signed. */
 		hasSecret,
 		zone,
-		health: await readCallbackHealth(db, columns, called.programmeId, nowMs, zone),
+		health: await readCallbackHealth(db, columns, nowMs, zone),
 		filters,
 		/** One page of the list of callbacks, or null if a filter is invalid. */
 		deliveries: await readDeliveries(deps, called, filters),
@@ -99,7 +99,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	const { db } = deps.store;
 	const called = await calledOf(c, deps);
 	if (called === null) throw new Error("a programme without a receiver");
-	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
+	const [lastAnswer] = await listNewestAnswers(db, programme.receiver_id, 1);
 	return {
 		...(await readCalled(c, deps, called)),
 		programme,
@@ -118,12 +118,12 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	};
 }
 
-/** Returns true if a listener of the programme is connected and would receive an event now. */
+/** Returns true if a listener of the receiver is connected and would receive an event now. */
 export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,
-	programme: Programme,
+	{ receiver_id: receiverId }: Pick<ReceiverColumns, "receiver_id">,
 ): Promise<boolean> {
-	const listener = await findListener(store.db, programme.id);
+	const listener = await findListener(store.db, receiverId);
 	if (listener === undefined) return false;
 	const { seenAtMs, closedAtMs } = listener;
 	return (closedAtMs ?? 0) < seenAtMs && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
@@ -136,7 +136,7 @@ async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 	return {
 		conversion,
 		deliveries: await listDeliveriesOfConversion(db, programme.receiver_id, conversion.id),
-		localAnswers: await listAnswersOf(db, conversion.public_id, ANSWERS_OF_TEST),
+		localAnswers: await listAnswersOf(db, programme.receiver_id, conversion.public_id, ANSWERS_OF_TEST),
 	};
 }
 

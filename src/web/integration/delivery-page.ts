@@ -3,6 +3,7 @@
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
+import type { ReceiverKind } from "../../domain/receiver.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { isSuccess, judgeResult, type Verdict } from "../../domain/verdict.ts";
@@ -97,15 +98,16 @@ function summary(
 				["Conversion", conversionOf(called, delivery.conversionId)],
 				["Callback ID", html`<span class="mono">${delivery.publicId}</span>`],
 			]),
-			state === "cancelled"
-				? ui.message(
-						"info",
-						"The URL was removed while this callback was pending, so it was cancelled for good.",
-					)
-				: null,
+			state === "cancelled" ? ui.message("info", CANCELLED_WORDS[called.kind]) : null,
 		),
 	});
 }
+
+const CANCELLED_WORDS: Readonly<Record<ReceiverKind, string>> = {
+	shop: "The URL was removed while this callback was pending, so it was cancelled for good.",
+	partner:
+		"No URL was saved when this happened, or the URL was removed while the callback was pending. So it was cancelled for good, and only listen could show it.",
+};
 
 function conversionOf({ kind, ownerId }: Called, conversionId: string): Content {
 	if (conversionId === "") return "none, because it is a test";

@@ -76,7 +76,7 @@ test("the result of `listen` is shown with the test, and does not count as a wor
 	const { db } = site.store;
 	await issue(browser, path);
 	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./);
-	await noteListener(db, programme.id, site.deps.clock.nowMs());
+	await noteListener(db, programme.receiver_id, site.deps.clock.nowMs());
 	const connected = await browser.open(path);
 	assert.match(connected.text, /id="listening-live"[^>]*><span[^>]*>Connected</);
 	assert.match(connected.text, /button-primary"[^>]*>Send test conversion</);
@@ -85,16 +85,16 @@ test("the result of `listen` is shown with the test, and does not count as a wor
 	assert.match(sent.text, /Test conversion test-\w+ is recorded\.<\/div>/, "and nothing that will be untrue");
 	assert.match(sent.text, /On its way.*If nothing comes, send a new test conversion/s);
 	assert.doesNotMatch(sent.text, /No callback was sent for it/);
-	await noteListenerGone(db, programme.id, site.deps.clock.nowMs());
+	await noteListenerGone(db, programme.receiver_id, site.deps.clock.nowMs());
 	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./, "at once");
-	await noteListener(db, programme.id, site.deps.clock.nowMs());
+	await noteListener(db, programme.receiver_id, site.deps.clock.nowMs());
 	const { public_id: conversionId } = await db
 		.selectFrom("conversions")
 		.selectAll()
 		.executeTakeFirstOrThrow();
 	const tell = async (answer: LocalAnswer) => {
 		const reported = { ...answer, conversionId, event: "conversion.recorded" } as const;
-		await insertLocalAnswers(db, programme.id, [reported], site.deps.clock.nowMs());
+		await insertLocalAnswers(db, programme.receiver_id, [reported], site.deps.clock.nowMs());
 		const { text } = await browser.open(path);
 		return text
 			.slice(text.indexOf("<main"))

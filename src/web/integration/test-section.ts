@@ -117,9 +117,9 @@ function walkForms(
 
 /**
  * Shows the results that `ringback listen` reported from a developer's machine. Callbacks to the saved URL
- * are listed separately.
+ * are listed separately. The table names the conversions if it has answers about several.
  */
-function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
+export function localAnswersTable(answers: readonly StoredLocalAnswer[], namesConversions = false): Html {
 	return ui.dataTable<StoredLocalAnswer>({
 		caption: "Callbacks on your machine",
 		rows: answers,
@@ -127,6 +127,7 @@ function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 		stacks: "tight",
 		columns: [
 			{ title: "Event", namesRow: true, cell: ({ event }) => event },
+			...(namesConversions ? [CONVERSION_COLUMN] : []),
 			{
 				title: "On your machine",
 				cell: (answer) => {
@@ -144,6 +145,11 @@ function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 		],
 	});
 }
+
+const CONVERSION_COLUMN: ui.Column<StoredLocalAnswer> = {
+	title: "Conversion",
+	cell: ({ conversion }) => html`<span class="mono break">${conversion}</span>`,
+};
 
 const LOCAL_WORDS: Readonly<Record<LocalOutcome, readonly [state: string, meaning: Html]>> = {
 	answered: ["Answered", html`Answered by your machine, through <code>listen</code>.`],

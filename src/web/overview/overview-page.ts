@@ -67,7 +67,7 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 				? firstStep(c)
 				: [
 						await totalsParts(c, deps),
-						callbacksPart(c, await readCallbackHealth(db, programme, programme.id, deps.clock.nowMs())),
+						callbacksPart(c, await readCallbackHealth(db, programme, deps.clock.nowMs())),
 					],
 			await noticesPart(c, deps),
 		],

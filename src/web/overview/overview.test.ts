@@ -102,7 +102,7 @@ test("callback health shows the share of 2xx answers, the 95th percentile and th
 	assert.match((await open()).text, /No Postback URL is saved, so no callbacks are sent.*Set up callbacks/s);
 	const reported = { conversionId: "cnv_1", event: "conversion.recorded", outcome: "verified" } as const;
 	const without = { httpStatus: null, code: null, tookMs: 3 };
-	await insertLocalAnswers(site.store.db, programme.id, [{ ...reported, ...without }], START_MS - 1);
+	await insertLocalAnswers(site.store.db, programme.receiver_id, [{ ...reported, ...without }], START_MS - 1);
 	const listened = (await open()).text;
 	assert.match(listened, /callbacks go to <code>listen<\/code> only, while it runs/);
 	assert.doesNotMatch(listened, /no callbacks are sent/);

@@ -28,6 +28,8 @@ export function deliveryTables({
 		// This index serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted
 		// callback.
 		"create index events_by_receiver on events (receiver_id, id)",
+		// This index serves the stream of a partner's test callbacks, which have no conversion.
+		"create index events_of_tests on events (receiver_id, id) where conversion_id is null",
 
 		// One row is a pending delivery, which is still to be sent. It has the id of its event.
 		`create table queue (

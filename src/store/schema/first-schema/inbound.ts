@@ -25,9 +25,9 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 		`create index inbound_calls_by_order on inbound_calls (programme_id, order_id, id)
 			where order_id is not null`,
 
-		// One row is a programme whose events somebody has listened to.
+		// One row is a receiver whose events somebody has listened to.
 		`create table listeners (
-			programme_id bigint primary key references programmes (id),
+			receiver_id bigint primary key references receivers (id),
 			seen_at_ms bigint not null,
 			closed_at_ms bigint
 		)`,
@@ -35,7 +35,7 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 		// One row is the answer of a listener's own server to an event.
 		`create table local_answers (
 			id ${generatedId},
-			programme_id bigint not null references programmes (id),
+			receiver_id bigint not null references receivers (id),
 			conversion text not null,
 			event text not null,
 			outcome text not null,
@@ -45,8 +45,8 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 			at_ms bigint not null
 		)`,
 		// This index serves listNewestAnswers.
-		"create index local_answers_by_programme on local_answers (programme_id, id)",
+		"create index local_answers_by_receiver on local_answers (receiver_id, id)",
 		// This index serves listAnswersOf.
-		"create index local_answers_by_conversion on local_answers (conversion, id)",
+		"create index local_answers_by_conversion on local_answers (conversion, receiver_id, id)",
 	];
 }

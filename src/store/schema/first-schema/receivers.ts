@@ -18,12 +18,13 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			check ((kind = 'shop') = (programme_id is not null) and (kind = 'partner') = (partner_id is not null))
 		)`,
 
-		// One row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events.
+		// One row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events. A row
+		// of the form "listen" has an empty URL. It belongs to a partner without a public address.
 		`create table endpoints (
 			id ${generatedId},
 			receiver_id bigint not null references receivers (id),
 			url text not null,
-			form text not null default 'json' check (form in ('json', 'get')),
+			form text not null default 'json' check (form in ('json', 'get', 'listen')),
 			events text not null
 				default 'conversion.recorded conversion.approved conversion.rejected conversion.reversed',
 			saved_at_ms bigint not null
