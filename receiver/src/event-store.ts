@@ -29,7 +29,13 @@ const defaultCapacity = 100_000;
  * handling an event twice does no harm.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StoreEvent {
-	const { capacity = defaultCapacity } = options;
+	return createEventMemory(options.capacity ?? defaultCapacity);
+}
+
+/** Creates a memory for events of shops or partners, of which only these two fields are needed. */
+export function createEventMemory(
+	capacity: number,
+): (event: Pick<PostbackEvent, "conversionId" | "event">) => StoreResult {
 	const keys = new Set<string>();
 	return (event) => {
 		// The key is JSON, because joining the two texts with a separator could give the same key for different

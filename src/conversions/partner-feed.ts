@@ -4,6 +4,7 @@ import { partnerEventOf } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
 import { isTestEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
+import { REASSIGNED, readPartnerEvent } from "../domain/partner-event.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import {
 	findNewestTestEvent,
@@ -79,7 +80,7 @@ export async function readPartnerFeed(
 	for (const row of rows) {
 		passedMoves.add(row.id);
 		position = { ...position, moves: { at: row.at, id: row.id } };
-		if (row.eventId === null || !isOf(row.name, row, partner.partnerId)) continue;
+		if (row.eventId === null || !isAnnouncedBy(row, row, partner.partnerId)) continue;
 		if (testOnly && !isTestEvent(row.body)) continue;
 		events.push({ event: row.name, composed: row.body, position });
 	}
@@ -87,13 +88,16 @@ export async function readPartnerFeed(
 	return { events, position, hasMore };
 }
 
-/** Returns whether the move announces an event of this name to the partner. */
-function isOf(
-	name: EventName,
+/**
+ * Returns whether the move announced this event to the partner. A sale that goes to another partner announces to the
+ * former one that it was reversed. A later reversal concerns only the new partner, also in the same millisecond.
+ */
+function isAnnouncedBy(
 	{ move, to_status: status, lost_partner_id: lostPartnerId }: PartnerMoveEvent,
+	{ name, body }: { name: EventName; body: string },
 	partnerId: number,
 ): boolean {
-	const announced =
-		lostPartnerId === partnerId ? ("conversion.reversed" as const) : partnerEventOf(move, status);
-	return announced === name;
+	const isReassigned = readPartnerEvent(name, body, 0).reason === REASSIGNED;
+	if (lostPartnerId === partnerId) return isReassigned;
+	return !isReassigned && partnerEventOf(move, status) === name;
 }

@@ -1,12 +1,11 @@
-// Reports the result of each event to the service, so that its Integration page can show it. Nothing waits
+// Reports the result of each event to the service, so that its pages can show it. Nothing waits
 // for these reports or depends on them. If the service does not support these reports, reporting ends. If the
 // service stores none of them, reports become rare.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
 import { pauseFor } from "../pause.ts";
-import { signRequest } from "../sign-request.ts";
-import type { Settings } from "./settings.ts";
+import type { ListenCaller } from "./listen-caller.ts";
 
 export type ToldAnswer = {
 	readonly conversionId: string;
@@ -23,7 +22,6 @@ export type AnswerTeller = {
 	finish(): Promise<void>;
 };
 
-const path = "/v1/events/answers";
 /**
  * Maximum number of waiting reports, which is also the maximum per call. The oldest are dropped, because
  * people look for the newest.
@@ -40,7 +38,7 @@ const maxAnswerBytes = 65_536;
 /** Maximum time for which Ctrl-C waits until the last reports are sent. */
 const lastPatienceMs = 1_500;
 
-export function createAnswerTeller(settings: Settings, pause = pauseFor): AnswerTeller {
+export function createAnswerTeller(url: string, caller: ListenCaller, pause = pauseFor): AnswerTeller {
 	let waiting: ToldAnswer[] = [];
 	let isWanted = true;
 	let telling: Promise<void> | undefined;
@@ -52,7 +50,7 @@ export function createAnswerTeller(settings: Settings, pause = pauseFor): Answer
 		while (isWanted && !hangUp.signal.aborted && waiting.length > 0) {
 			const batch = waiting;
 			waiting = [];
-			const taken = await send(settings, batch, hangUp.signal);
+			const taken = await send(url, caller, batch, hangUp.signal);
 			isWanted = taken !== "unwanted";
 			if (isWanted) await pause(taken === "none kept" ? pauseWhenFullMs : pauseMs, hurry.signal);
 		}
@@ -81,7 +79,8 @@ export function createAnswerTeller(settings: Settings, pause = pauseFor): Answer
  * not sent again, and nobody knows how many were stored.
  */
 async function send(
-	{ url, apiKey, secret, brand }: Settings,
+	url: string,
+	caller: ListenCaller,
 	answers: readonly ToldAnswer[],
 	hangUp: AbortSignal,
 ): Promise<"taken" | "none kept" | "unwanted"> {
@@ -91,7 +90,8 @@ async function send(
 	const timer = setTimeout(end, timeoutMs);
 	hangUp.addEventListener("abort", end, { once: true });
 	try {
-		const { headers } = await signRequest({ method: "POST", path, body, secret, apiKey, brand });
+		const path = caller.answersPath;
+		const headers = await caller.authenticate({ method: "POST", path, body });
 		const response = await fetch(url + path, {
 			method: "POST",
 			headers,

@@ -6,9 +6,14 @@ import type { Handled } from "./handle-event.ts";
 import type { Judgement } from "./judgement.ts";
 import { showPlainly, writePlainJson } from "./plain-text.ts";
 
+/** The values of an event that are shown. A partner's event has no order. */
+export type ShownEvent = Pick<PostbackEvent, "event" | "conversionId" | "status" | "test"> & {
+	readonly orderId?: string;
+};
+
 export type Forwarded = Omit<Handled, "told"> & {
 	readonly atMs: number;
-	readonly event: PostbackEvent;
+	readonly event: ShownEvent;
 	readonly cursor: string | undefined;
 	/** Address to which the event was forwarded, or null if it was not forwarded. */
 	readonly to: string | null;
@@ -32,7 +37,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 	let orderWidth = 10;
 	return (forwarded) => {
 		const { event, sent, atMs, judgement } = forwarded;
-		const order = showPlainly(event.orderId);
+		const order = showPlainly(event.orderId ?? event.conversionId);
 		orderWidth = Math.min(mostOrderWidth, Math.max(orderWidth, order.length));
 		const words = [
 			timeOfDay(atMs),
@@ -50,7 +55,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 	};
 }
 
-function writeSent({ path, headers, body, bodySha256 }: SentRequest): string {
+function writeSent({ method, path, headers, body, bodySha256 }: SentRequest): string {
 	const shown = showPlainly(body);
 	const bytes = Buffer.byteLength(body);
 	// A developer who hashes the displayed text must know whether it differs from the bytes that were sent.
@@ -59,7 +64,7 @@ function writeSent({ path, headers, body, bodySha256 }: SentRequest): string {
 			? `these ${bytes} bytes`
 			: `the ${bytes} bytes, before odd characters were escaped for the screen`;
 	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-	return [`POST ${path}`, ...lines, "", shown, `SHA-256 of ${which}: ${bodySha256}`, ""].join("\n");
+	return [`${method} ${path}`, ...lines, "", shown, `SHA-256 of ${which}: ${bodySha256}`, ""].join("\n");
 }
 
 function describe(forwarded: Forwarded, printsBody: boolean): object {
@@ -67,7 +72,7 @@ function describe(forwarded: Forwarded, printsBody: boolean): object {
 	return {
 		at: new Date(forwarded.atMs).toISOString(),
 		event: event.event,
-		orderId: event.orderId,
+		...(event.orderId === undefined ? {} : { orderId: event.orderId }),
 		conversionId: event.conversionId,
 		status: event.status,
 		test: event.test,

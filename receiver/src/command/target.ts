@@ -2,6 +2,7 @@
 // runs on the developer's own machine.
 
 import { parseUrl } from "../origin.ts";
+import { findMacroProblem } from "./partner-form.ts";
 
 export type ParsedTarget =
 	| { readonly ok: true; readonly url: URL }
@@ -9,7 +10,8 @@ export type ParsedTarget =
 
 const example = "such as http://localhost:3000/postback";
 
-export function parseTarget(text: string): ParsedTarget {
+/** Parses the value of --to. The address of a partner may have macros in its query. */
+export function parseTarget(text: string, mayHaveMacros: boolean): ParsedTarget {
 	// `localhost:3000` without http:// is either not a URL, or a URL with the protocol "localhost:".
 	const url = parseUrl(text);
 	if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === "") {
@@ -22,6 +24,8 @@ export function parseTarget(text: string): ParsedTarget {
 		};
 	}
 	if (url.hash !== "") return { ok: false, problem: "--to must not have a fragment (#…): it is never sent." };
+	const macroProblem = mayHaveMacros ? findMacroProblem(url) : undefined;
+	if (macroProblem !== undefined) return { ok: false, problem: macroProblem };
 	// The signature covers the path as it is sent. White space and umlauts are percent-encoded in it, and #
 	// does not occur.
 	return { ok: true, url };

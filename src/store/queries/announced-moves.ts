@@ -77,20 +77,19 @@ export type PartnerMoveEvent = Cursor &
  * be returned with events of other moves, too, which the caller tells apart by their names.
  */
 export async function listPartnerEventsAfter(
-	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
+	store: MoveStore,
 	receiverId: ReceiverId,
 	after: Cursor,
 	limit: number,
 ): Promise<PartnerMoveEvent[]> {
-	const passed = db
-		.selectFrom("moves")
-		.select(["conversion_id", "move", "to_status", "lost_partner_id", "at_ms", "id", transaction.as("at")])
-		.where(transaction, "<", endedBelow)
-		.where(isAfter(transaction, after))
-		.orderBy(transaction)
-		.orderBy("id")
-		.limit(limit);
-	return db
+	const passed = selectMovesAfter(store, after, limit).select([
+		"conversion_id",
+		"move",
+		"to_status",
+		"lost_partner_id",
+		"at_ms",
+	]);
+	return store.db
 		.selectFrom(passed.as("passed"))
 		.leftJoin("events", (join) =>
 			join
