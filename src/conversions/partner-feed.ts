@@ -7,8 +7,8 @@ import type { EventName } from "../domain/event-name.ts";
 import { REASSIGNED, readPartnerEvent } from "../domain/partner-event.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import {
-	findNewestTestEvent,
 	hasReached,
+	listNewestTestEvents,
 	listPartnerEventsAfter,
 	listTestEventsAfter,
 	type MoveStore,
@@ -50,7 +50,7 @@ export async function startOfPartnerFeed(
 	store: MoveStore,
 	{ receiverId }: ListeningPartner,
 ): Promise<PartnerPosition> {
-	return { moves: await startOfFeed(store), testId: await findNewestTestEvent(store.db, receiverId) };
+	return { moves: await startOfFeed(store), testId: await newestTestId(store, receiverId) };
 }
 
 /** Returns false if the position is ahead of the database, as after a restore of an older state. */
@@ -59,7 +59,13 @@ export async function hasReachedPartner(
 	{ receiverId }: ListeningPartner,
 	{ moves, testId }: PartnerPosition,
 ): Promise<boolean> {
-	return (await hasReached(store, moves)) && (await findNewestTestEvent(store.db, receiverId)) >= testId;
+	return (await hasReached(store, moves)) && (await newestTestId(store, receiverId)) >= testId;
+}
+
+/** Returns the id of the newest test callback, or 0 if there is none. */
+async function newestTestId({ db }: MoveStore, receiverId: ReceiverId): Promise<number> {
+	const [newest] = await listNewestTestEvents(db, receiverId, 1);
+	return newest?.id ?? 0;
 }
 
 export async function readPartnerFeed(

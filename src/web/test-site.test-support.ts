@@ -273,7 +273,7 @@ export class Browser {
 		const headers = { ...this.#headers, ...init.headers, ...(cookie === "" ? {} : { cookie }) };
 		const env = { incoming: { socket: { remoteAddress: this.#address } } };
 		const response = await this.#request(path.replace(/#.*$/, ""), { ...init, headers }, env);
-		const text = await response.text();
+		const text = await readAnswer(response);
 		const setCookies = response.headers.getSetCookie();
 		for (const line of setCookies) this.#keep(line);
 		const location = response.headers.get("location");
@@ -302,4 +302,11 @@ async function readEverything({ db }: Store): Promise<string> {
 		texts.push(`${name}: ${JSON.stringify(rows)}`);
 	}
 	return texts.join("\n");
+}
+
+/** Returns the text of an answer. A stream of events would not end, so it is closed and its text is empty. */
+async function readAnswer(response: Response): Promise<string> {
+	if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
+	await response.body?.cancel();
+	return "";
 }

@@ -15,9 +15,15 @@ import { readRates } from "../../src/domain/rate.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { type NewSales, NO_CREDIT } from "../../src/store/new-sales.ts";
+import { type NewSales, NO_CREDIT, type SaleCredit } from "../../src/store/new-sales.ts";
 import { storeNewSales } from "../../src/store/postgres/new-sales.ts";
-import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
+import {
+	hasReached,
+	listNewestTestEvents,
+	listPartnerEventsAfter,
+	listTestEventsAfter,
+	startOfFeed,
+} from "../../src/store/queries/announced-moves.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
 import { sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
@@ -66,7 +72,12 @@ import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
+import {
+	findAnnounced,
+	findAnnouncedToPartner,
+	listAnswersOf,
+	listNewestAnswers,
+} from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
 	findNoticesToMail,
@@ -84,6 +95,7 @@ import { hasConversions, listProgrammes } from "../../src/store/queries/programm
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
+import { findPartnerReceiver, presentEndpoint } from "../../src/store/queries/receivers.ts";
 import { findRefunds, listRefunds } from "../../src/store/queries/refunds.ts";
 import { findReaderToMail, listMovesForNews } from "../../src/store/queries/sale-news.ts";
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
@@ -366,7 +378,7 @@ const READS: readonly Read[] = [
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
 		"the health summary of callbacks",
-		["queue_by_due", "events_by_receiver", "notices_open", "local_answers_by_programme"],
+		["queue_by_due", "events_by_receiver", "notices_open", "local_answers_by_receiver"],
 		(db) => readCallbackHealth(db, { receiver_id: SMALL_RECEIVER, endpoint_id: 1 }, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
@@ -518,6 +530,28 @@ const READS: readonly Read[] = [
 		["moves_by_conversion"],
 		(db) => findAnnounced(db, SMALL, ["cnv00000007", "cnv00000009"]),
 	],
+	[
+		"which events a partner was told",
+		["events_once_per_conversion"],
+		(db) => findAnnouncedToPartner(db, SMALL_RECEIVER, ["cnv00000007", "cnv00000009"]),
+	],
+	[
+		"the events of moves that a partner was told, for its stream",
+		["events_once_per_conversion"],
+		(db, store) => listPartnerEventsAfter({ ...store, db }, SMALL_RECEIVER, MIDDLE, 500),
+	],
+	[
+		"a partner's test callbacks, for its stream",
+		["events_once_per_conversion"],
+		(db) => listTestEventsAfter(db, SMALL_RECEIVER, 1, 500),
+	],
+	[
+		"a partner's newest test callbacks",
+		["events_once_per_conversion"],
+		(db) => listNewestTestEvents(db, SMALL_RECEIVER, 1),
+	],
+	["a partner's receiver", [], (db) => findPartnerReceiver(db, 7)],
+	["the endpoint of a receiver", [], (db) => presentEndpoint(db, SMALL_RECEIVER)],
 	[
 		"old answers of listeners",
 		[],
@@ -743,10 +777,16 @@ eachDatabase("query plans", (database) => {
 	}
 
 	if (database.kind === "PostgreSQL") {
-		for (const count of [1, 64]) {
-			test(`the statement that stores ${count} new sales at once reads no table from end to end`, () =>
+		for (const [count, partnershipId] of [
+			[1, null],
+			[64, null],
+			[1, 1],
+			[64, 1],
+		] as const) {
+			const credit = partnershipId === null ? "" : ", credited to a partner,";
+			test(`the statement that stores ${count} new sales${credit} at once reads no table from end to end`, () =>
 				rolledBack(database.store, async (trx) => {
-					const calls = makeNewSales(count);
+					const calls = makeNewSales(count, partnershipId);
 					const plans = await plansOf(database.kind, trx, async (db) => {
 						equal((await storeNewSales(db, calls, 250)).kind, "stored");
 					});
@@ -862,20 +902,25 @@ eachDatabase("query plans", (database) => {
 	});
 });
 
-function makeNewSales(count: number): NewSales {
+function makeNewSales(count: number, partnershipId: number | null): NewSales {
+	const subIds = { credit_sub_1: "", credit_sub_2: "", credit_sub_3: "" };
+	const credit: SaleCredit =
+		partnershipId === null
+			? NO_CREDIT
+			: { ...NO_CREDIT, ...subIds, credit_word: "CODE", credit_partnership_id: partnershipId };
 	const calls = Array.from({ length: count }, (_, n) => ({ programme_id: n + 1 }));
 	return {
 		nonces: calls.map((row) => ({ ...row, nonce: "new", expires_at_ms: START_MS })),
 		sales: calls.map((row) => ({
 			...newConversion(row.programme_id),
-			...NO_CREDIT,
+			...credit,
 			...row,
 			move: "record",
 			delivery_public_id: `new ${row.programme_id}`,
 			event_name: "conversion.recorded",
 			event_body: "{}",
-			partner_delivery_public_id: null,
-			partner_event_start: null,
+			partner_delivery_public_id: partnershipId === null ? null : `partner ${row.programme_id}`,
+			partner_event_start: partnershipId === null ? null : "",
 		})),
 		inboundCalls: calls.map((row) => ({
 			...row,

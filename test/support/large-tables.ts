@@ -116,8 +116,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	[
 		"local_answers",
-		"programme_id, conversion, event, outcome, http_status, at_ms",
-		`${PROGRAMME}, ${CONVERSION}, 'conversion.recorded', 'answered', 204, ${OVER_TIME}`,
+		"receiver_id, conversion, event, outcome, http_status, at_ms",
+		`${RECEIVER}, ${CONVERSION}, 'conversion.recorded', 'answered', 204, ${OVER_TIME}`,
 	],
 	[
 		"notices",

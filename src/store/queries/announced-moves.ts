@@ -113,28 +113,34 @@ export async function listTestEventsAfter(
 	afterId: number,
 	limit: number,
 ): Promise<{ id: number; name: EventName; body: string }[]> {
-	return db
-		.selectFrom("events")
-		.select(["id", "name", "body"])
-		.where("receiver_id", "=", receiverId)
-		.where("conversion_id", "is", null)
-		.where("id", ">", afterId)
-		.orderBy("id")
+	return selectTestEvents(db, receiverId)
+		.where(PLAIN_ID, ">", afterId)
+		.orderBy(PLAIN_ID)
 		.limit(limit)
 		.execute();
 }
 
-/** Returns the id of a partner's newest test callback, or 0 if there is none. */
-export async function findNewestTestEvent(db: Db, receiverId: ReceiverId): Promise<number> {
-	const row = await db
+/** Returns the newest test callbacks of a partner, the newest first. */
+export async function listNewestTestEvents(
+	db: Db,
+	receiverId: ReceiverId,
+	limit: number,
+): Promise<{ id: number; name: EventName; body: string }[]> {
+	return selectTestEvents(db, receiverId).orderBy(PLAIN_ID, "desc").limit(limit).execute();
+}
+
+/**
+ * The id, written so that no index is used for it. Otherwise the databases might read all events of the receiver in the order of the ids,
+ * instead of its test callbacks by the index events_once_per_conversion.
+ */
+const PLAIN_ID = sql<number>`+events.id`;
+
+function selectTestEvents(db: Db, receiverId: ReceiverId) {
+	return db
 		.selectFrom("events")
-		.select("id")
+		.select(["id", "name", "body"])
 		.where("receiver_id", "=", receiverId)
-		.where("conversion_id", "is", null)
-		.orderBy("id", "desc")
-		.limit(1)
-		.executeTakeFirst();
-	return row?.id ?? 0;
+		.where("conversion_id", "is", null);
 }
 
 /** A move of any programme, with its position. */

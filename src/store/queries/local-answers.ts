@@ -8,6 +8,7 @@ import type { LocalAnswer } from "../../domain/local-answer.ts";
 import { readPartnerEvent } from "../../domain/partner-event.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
+import { listNewestTestEvents } from "./announced-moves.ts";
 
 export interface ToldAnswer extends LocalAnswer {
 	/** The public id of the conversion. */
@@ -87,14 +88,7 @@ export async function findAnnouncedToPartner(
 		.where(sql<boolean>`+events.receiver_id = ${receiverId}`)
 		.execute();
 	// A test callback has no conversion. The id is only in its body.
-	const tests = await db
-		.selectFrom("events")
-		.select(["name", "body"])
-		.where("receiver_id", "=", receiverId)
-		.where("conversion_id", "is", null)
-		.orderBy("id", "desc")
-		.limit(RECENT_TESTS)
-		.execute();
+	const tests = await listNewestTestEvents(db, receiverId, RECENT_TESTS);
 	return new Set([
 		...sales.map(({ conversionId, name }) => `${conversionId} ${name}`),
 		...tests.map(({ name, body }) => `${readPartnerEvent(name, body, 0).conversionId} ${name}`),

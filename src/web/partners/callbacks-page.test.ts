@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../conversions/decide.ts";
+import { insertLocalAnswers, noteListener } from "../../store/queries/local-answers.ts";
 import { findPartnerReceiver } from "../../store/queries/receivers.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { SECRET } from "../integration/integration-shop.test-support.ts";
@@ -129,4 +130,60 @@ test("another partner sees neither the page nor a callback, and cannot resend it
 		delivery: `${deliveryId}.1.0`,
 	});
 	assert.equal(stolen.status, 404);
+});
+
+test("a partner without a public address gets its secret, the command to listen and its results, and a URL later", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site } = shop;
+	const path = `${base}/callbacks`;
+	assert.match((await browser.open(path)).text, /I have no public address yet/);
+	const started = await browser.submit(`${path}/listen`, {});
+	const [secret = ""] = SECRET.exec(started.text) ?? [];
+	assert.match(started.text, /RINGBACK_TOKEN=rbp_…/);
+	assert.ok(started.text.includes(`RINGBACK_SIGNING_SECRET=${secret}`), "the command has the new secret");
+	const page = (await browser.open(path)).text;
+	assert.equal(page.includes(secret), false, "the secret is shown once");
+	assert.match(page, /Not connected\./);
+	assert.doesNotMatch(page, /I have no public address yet|id="deliveries"|Remove URL/);
+
+	const { receiver_id: receiverId } = await receiverOf(shop);
+	const nowMs = site.deps.clock.nowMs();
+	await noteListener(site.store.db, receiverId, nowMs);
+	const conversionId = "cnv_01JEXAMPLE0000000000000000";
+	const answer = { conversionId, event: "conversion.recorded", code: null, tookMs: 7 } as const;
+	await insertLocalAnswers(
+		site.store.db,
+		receiverId,
+		[{ ...answer, outcome: "answered", httpStatus: 204 }],
+		nowMs,
+	);
+	const connected = (await browser.open(path)).text;
+	assert.match(connected, /Connected/);
+	assert.match(connected, new RegExp(`${conversionId}[\\s\\S]*Answered 204`));
+	await browser.submit(`${path}/test`, { event: "conversion.approved" });
+	assert.match((await browser.open(path)).text, /The test callback is recorded\. Listen shows it/);
+
+	const saved = await saveUrl(shop);
+	assert.equal(saved.status, 303, "the secret is there already, so nothing is shown once");
+	assert.match((await browser.open(path)).text, /id="deliveries"[\s\S]*conversion\.approved/);
+	const refused = await browser.submit(`${path}/listen`, {});
+	assert.match((await browser.open(refused.location ?? "")).text, /A callback URL is saved, so your events/);
+});
+
+test("failing callbacks are announced on the partner's other pages, and with a number in the navigation", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site } = shop;
+	await saveUrl(shop, { postbackUrl: "https://partner.example/hook", form: "json" });
+	assert.doesNotMatch((await browser.open(`${base}/links`)).text, /Callbacks are failing/);
+	const conversion = await addCredited(shop, shop.partnership);
+	await site.store.transact((trx) =>
+		decideConversion(trx, site.deps, conversion, { move: "approve", decidedBy: "shop" }),
+	);
+	await runCallbacks(site, await receiverOf(shop), { kind: "answered", status: 404 });
+	const { text } = await browser.open(`${base}/links`);
+	assert.match(text, /Callbacks are failing/);
+	assert.match(text, /Callbacks<span class="badge badge-bad">1<span class="visually-hidden"> failed/);
+	assert.match(text, new RegExp(`href="${base}/callbacks\\?state=failed#deliveries"`));
+	const callbacks = (await browser.open(`${base}/callbacks`)).text;
+	assert.equal(callbacks.match(/aria-label="Callbacks are failing"/g)?.length, 1, "the page has it once");
 });
