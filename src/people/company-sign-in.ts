@@ -7,7 +7,7 @@
 // Nothing is stored between the two steps. A cookie with a random token marks the browser. The state, the nonce
 // and the PKCE verifier are computed from that token, so an answer is accepted only from the browser that started.
 
-import { foldMailAddress } from "../domain/display-name.ts";
+import { foldMailAddress, isMailAddress } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { ProviderAnswer, ProviderSignIn } from "../ports.ts";
@@ -79,7 +79,11 @@ export async function finishCompanySignIn(
 	const answer = await companySignIn.provider.identify(`${redirectUri}${query}`, attempt);
 	if (!answer.ok) return refuseAnswer(deps, visitor, answer);
 	const { email, isEmailVerified } = answer.value;
-	if (email === null || !isEmailVerified) return logRefusal(deps, visitor, addressNotVerified());
+	// The address must have its final form, because the provider has verified this text and no other. One with white space
+	// around it is therefore refused here, although a form would remove the white space.
+	if (email === null || !isEmailVerified || !isMailAddress(email)) {
+		return logRefusal(deps, visitor, addressNotVerified());
+	}
 	const entered = await enter(deps, foldMailAddress(email), visitor);
 	if (!entered.ok) return logRefusal(deps, visitor, entered);
 	const setCookies = [...entered.value.setCookies, deletedTokenCookie(deps, COMPANY_COOKIE)];

@@ -127,9 +127,13 @@ describe("sign-in with the company's account", () => {
 		const site = await openCompanySite(t, { hasMail: true });
 		const staff = await site.addStaff("kim@network.example");
 		const lookalike = "\u212aim@network.example";
-		provider.accounts.set(ACCOUNT, { email: lookalike, email_verified: true });
 		const browser = site.browser();
-		assert.equal((await signInThere(browser)).status, 403);
+		const near = ["\u00a0", "\ufeff", "\u0000", " ", "\n"].map((character) => `${staff.email}${character}`);
+		for (const email of [lookalike, ...near, `\u00a0${staff.email}`, `${staff.email}\u0000.evil`]) {
+			provider.accounts.set(ACCOUNT, { email, email_verified: true });
+			site.log.lines.length = 0;
+			await assertRefused(site, browser, await signInThere(browser), NOT_VERIFIED);
+		}
 		assert.equal((await browser.submit("/sign-in", { email: lookalike, password: PASSWORD })).status, 401);
 		await browser.submit("/forgot-password", { email: lookalike });
 		assert.deepEqual(await site.audit("password.reset_asked"), []);
