@@ -47,18 +47,20 @@ type Guesser = Pick<Visitor, "address" | "device">;
 
 /**
  * Checks a person's password and returns its stored hash. The attempt is counted first, so that even somebody
- * with a stolen session cannot guess the password.
+ * with a stolen session cannot guess the password. With `isBarred`, a right password is handled exactly like a wrong one,
+ * so that neither the answer nor its time reveals which it was.
  */
 export async function checkPassword(
 	deps: DeviceDeps & Pick<SignInDeps, "auth">,
 	email: string,
 	password: string,
 	guesser: Guesser,
+	{ isBarred = false }: { isBarred?: boolean } = {},
 ): Promise<Result<string>> {
 	const counted = await countPassword(deps, email, guesser);
 	if (!counted.ok) return counted;
 	const hash = await deps.auth.judgePassword(email, password);
-	if (hash === null) {
+	if (hash === null || isBarred) {
 		return refuse("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
 	}
 	// A right password resets the count of the browser or address block that it came from. In the other counts,

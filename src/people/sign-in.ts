@@ -47,11 +47,11 @@ export interface Credentials {
 	email: string;
 	password: string;
 	/**
-	 * True if the person has just chosen this password with a link that `ringback user link` or the first start
-	 * printed. Such a link lets staff in even if they must use the company's
-	 * account. It is the way in if the provider cannot be used.
+	 * Link with which the person has just chosen this password. It is left out on the sign-in page. "operator's link" was
+	 * printed by `ringback user link` or by the first start. It lets staff in even if they must use the company's account,
+	 * because it is the way in if the provider cannot be used.
 	 */
-	isFromOperatorsLink?: boolean;
+	chosenWith?: "link" | "operator's link";
 }
 
 /**
@@ -65,18 +65,20 @@ export async function signIn(
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const email = foldMailAddress(entered.email);
-	const checked = await checkPassword(deps, email, entered.password, visitor);
-	const mayBeStaff = entered.isFromOperatorsLink === true || !isCompanyAccountRequired(deps);
+	const isRequired = deps.companySignIn?.isRequiredForStaff === true;
+	const isBarred = isRequired && entered.chosenWith === undefined && (await isStaff(deps, email));
+	const checked = await checkPassword(deps, email, entered.password, visitor, { isBarred });
+	const mayBeStaff = !isRequired || entered.chosenWith === "operator's link";
 	const stepped = checked.ok
 		? await beginSession(deps, { email, checkedHash: checked.value, mayBeStaff }, visitor)
 		: checked;
 	if (stepped.ok) return stepped;
 	const isWrong = stepped.fault.code === "wrong_password";
-	return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials() : stepped);
+	return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials(deps) : stepped);
 }
 
-function isCompanyAccountRequired({ companySignIn }: Pick<PasswordSignInDeps, "companySignIn">): boolean {
-	return companySignIn?.isRequiredForStaff === true;
+async function isStaff({ store }: Pick<PasswordSignInDeps, "store">, email: string): Promise<boolean> {
+	return (await findPersonByEmail(store.db, email))?.kind === "staff";
 }
 
 function beginSession(
@@ -87,10 +89,10 @@ function beginSession(
 	return deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
 		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
-		if (person === undefined || person.deactivated_at_ms !== null) return wrongCredentials();
+		if (person === undefined || person.deactivated_at_ms !== null) return wrongCredentials(deps);
 		// The password may have been changed after it was checked.
-		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials();
-		// The refusal comes after the check of the password, so that it reveals to nobody else who is on the staff.
+		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials(deps);
+		// Only a person who has just used a link gets here, so the answer does not reveal who is on the staff.
 		if (person.kind === "staff" && !mayBeStaff) return companyAccountRequired(deps);
 		if (await isAuthenticatorOn(trx, person.id)) return askForCode(trx, deps, person.id);
 		return letIn(trx, deps, person, visitor);
@@ -181,10 +183,15 @@ function noteSignInAction(
 	return noteAudit(trx, { personId, action, address, detail }, clock.nowMs());
 }
 
-function wrongCredentials(): Refusal {
+/** Returns the refusal that is the same for everybody, so it also has the advice for staff who use a password. */
+function wrongCredentials({ companySignIn }: Pick<PasswordSignInDeps, "companySignIn">): Refusal {
+	const advice =
+		companySignIn?.isRequiredForStaff === true
+			? ` The network's staff sign in with the button “${companySignIn.label}”.`
+			: "";
 	return refuse(
 		"wrong_credentials",
-		"Email and password do not match. Check both, or choose a new password.",
+		`Email and password do not match. Check both, or choose a new password.${advice}`,
 	);
 }
 

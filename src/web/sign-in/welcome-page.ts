@@ -87,8 +87,8 @@ async function redirectAfterLink(
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const text = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", text);
-		const isFromOperatorsLink = accepted.isFromOperator;
-		const credentials = { email: person.email, password, isFromOperatorsLink };
+		const chosenWith = accepted.isFromOperator ? "operator's link" : "link";
+		const credentials = { email: person.email, password, chosenWith } as const;
 		return signInWithNewPassword(c, deps, credentials, text, path);
 	}
 	const text =
