@@ -79,7 +79,13 @@ export type Area =
 	| "docs";
 
 /** Areas whose pages load the chart library. The others do not load its 50 KB. */
-const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals", "earnings"];
+const AREAS_WITH_CHARTS: readonly Area[] = [
+	"overview",
+	"integration",
+	"totals",
+	"earnings",
+	"partner-callbacks",
+];
 /**
  * Areas that only staff can open. Warnings about the installation appear there and not on the pages of a
  * programme.
@@ -275,8 +281,8 @@ function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
 /** Returns the name of a partner, with its site if others have the same name. */
 function nameAmong(partners: Viewer["partners"], { name, site, archived_at_ms }: Partner): string {
 	const isShared = partners.filter((other) => other.name === name).length > 1;
-	const told = isShared && site !== "" ? `${name} (${site})` : name;
-	return archived_at_ms === null ? told : `${told}, archived`;
+	const label = isShared && site !== "" ? `${name} (${site})` : name;
+	return archived_at_ms === null ? label : `${label}, archived`;
 }
 
 function accountMenu({ viewer }: DocumentView): Html {

@@ -33,6 +33,7 @@ test("the first URL comes with a secret that is shown once, and the page keeps f
 	assert.notEqual(secret, "");
 	assert.doesNotMatch([...saved.headers].join(), /rbs_/, "in no cookie and no address");
 	const page = (await browser.open(`${base}/callbacks`)).text;
+	assert.match(page, /<script src="[^"]*uplot[^"]*" defer>/, "the chart of attempts needs it");
 	assert.doesNotMatch(page, SECRET);
 	assert.match(page, /<option value="get" selected/);
 	assert.match(page, /name="recorded"[^>]* checked/);
