@@ -343,7 +343,8 @@ export const BATCH_BODY = z
 type BatchBody = z.output<typeof BATCH_BODY>;
 
 export function idOf(prefix: string) {
-	return z.string().regex(new RegExp(`^${prefix}_[0-9A-Z]{26}$`));
+	const pattern = new RegExp(`^${prefix}_[0-9A-Z]{26}$`);
+	return z.string().regex(pattern, `must be an ID that starts with ${prefix}_`);
 }
 
 function statusAnswer<const Status extends string>(status: Status, description: string) {

@@ -44,7 +44,7 @@ const OF_EVENT = z.strictObject({
 	event: z.enum(EVENT_NAMES).describe("The event of the conversion."),
 	code: z
 		.string()
-		.regex(/^\w{1,40}$/)
+		.regex(/^\w{1,40}$/, "must have 1 to 40 letters, digits and underscores")
 		.meta({ description: "Error code, if there was no answer.", examples: ["ECONNREFUSED"] })
 		.optional(),
 	tookMs: z.int().min(0).max(MAX_TOOK_MS).optional().describe("Duration in milliseconds."),

@@ -28,18 +28,26 @@ export interface RawBody {
 }
 
 /** Reads the bytes of the body. The signature covers them, so they are read before the caller is verified. */
-export async function readBody(request: Request, maxBytes = MAX_BODY_BYTES): Promise<Result<Uint8Array>> {
+export async function readBody(
+	request: Request,
+	maxBytes = MAX_BODY_BYTES,
+	/** What the caller of a body that is too large can do. */
+	advice = maxBytes > MAX_BODY_BYTES
+		? "Send fewer items in a call."
+		: "Send one report per request, with its fields alone.",
+): Promise<Result<Uint8Array>> {
 	// A body of a GET request has no meaning (RFC 9110), and the adapter does not pass it on.
 	if (request.method === "GET") return succeed(new Uint8Array());
 	const declaredBytes = Number(request.headers.get("content-length") ?? Number.NaN);
-	if (declaredBytes > maxBytes) return tooLarge(maxBytes);
+	const tooLarge = () => refusalOf("body_too_large", { bytes: maxBytes, advice });
+	if (declaredBytes > maxBytes) return tooLarge();
 	try {
 		// The HTTP parser passes on no more bytes than the caller declared. Without a declared length the bytes
 		// are counted while they are read. That is slower, because the adapter then builds a web stream.
 		const bytes = Number.isNaN(declaredBytes)
 			? await readCounted(request.body, maxBytes)
 			: new Uint8Array(await request.arrayBuffer());
-		return bytes === undefined || bytes.length > maxBytes ? tooLarge(maxBytes) : succeed(bytes);
+		return bytes === undefined || bytes.length > maxBytes ? tooLarge() : succeed(bytes);
 	} catch {
 		// Only the caller's connection can fail here, so the failure is written to the inbound log and not to the
 		// service log.
@@ -60,20 +68,16 @@ async function readCounted(stream: Request["body"], maxBytes: number): Promise<U
 	return Buffer.concat(chunks, count);
 }
 
-function tooLarge(maxBytes: number): ReturnType<typeof refuse> {
-	const advice =
-		maxBytes > MAX_BODY_BYTES
-			? "Send fewer items in a call."
-			: "Send one report per request, with its fields alone.";
-	return refusalOf("body_too_large", { bytes: maxBytes, advice });
-}
-
-export function parseJson(call: RawBody): Result<unknown> {
+export function parseJson(
+	call: RawBody,
+	/** What the caller of a body that is not JSON can do. */
+	advice = "Sign and send the same valid bytes.",
+): Result<unknown> {
 	if (!isPlainJson(call.contentType, call.contentEncoding)) {
 		return refusalOf("unsupported_media_type", {});
 	}
 	const json = decodeJson(call.body);
-	if (json === undefined) return refusalOf("malformed_json", {});
+	if (json === undefined) return refusalOf("malformed_json", { advice });
 	const repeated = findRepeatedKey(json.text);
 	return repeated === undefined ? succeed(json.value) : refuseRepeated(repeated);
 }
@@ -130,15 +134,28 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly str
 		return faultOf("unknown_field", { field: name, where });
 	}
 	if (field === "") return fault("malformed_json", "Send a JSON object here: { … }.");
-	const expected = issue?.code === "invalid_type" ? issue.expected : "valid value";
-	const article = /^[aeiou]/.test(expected) ? "an" : "a";
-	if (issue?.input === undefined) {
-		return faultOf("invalid_field", { field, kind: `${article} ${expected}` });
-	}
+	if (issue?.input === undefined) return faultOf("invalid_field", { field, kind: expectedKind(issue) });
 	if (AMOUNT_FIELDS.includes(field) && typeof issue.input === "number") {
 		return faultOf("amount_not_a_string", { field });
 	}
-	return fault("invalid_field", `${field} must be ${article} ${expected}.`, field);
+	return fault("invalid_field", `${field} ${describeRule(issue)}.`, field);
+}
+
+/** Returns the rule that a value breaks, such as "must be a string". */
+function describeRule(issue: z.core.$ZodIssue): string {
+	// A schema with a pattern says in words what the pattern means.
+	if (issue.code === "invalid_format" && issue.message.startsWith("must ")) return issue.message;
+	if (issue.code === "too_big" && issue.origin === "int") return `must be at most ${issue.maximum}`;
+	if (issue.code === "too_small" && issue.origin === "int") return `must be at least ${issue.minimum}`;
+	return `must be ${expectedKind(issue)}`;
+}
+
+/** Returns the kind of value that a field must have, such as "a string" or "one of report, decide". */
+function expectedKind(issue: z.core.$ZodIssue | undefined): string {
+	if (issue?.code === "invalid_value") return `one of ${issue.values.join(", ")}`;
+	if (issue?.code !== "invalid_type") return "a valid value";
+	const kind = issue.expected === "int" ? "whole number" : issue.expected;
+	return `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
 }
 
 function isPlainJson(contentType: string | undefined, contentEncoding: string | undefined): boolean {

@@ -83,7 +83,7 @@ export const FAULTS_BY_KIND = {
 		malformed_json: {
 			status: 400,
 			meaning: "The body is not a JSON object, or was cut off.",
-			detail: "The body is not valid JSON in UTF-8. Sign and send the same valid bytes.",
+			detail: "The body is not valid JSON in UTF-8. {advice:Sign and send the same valid bytes.}",
 		},
 	},
 	/** Faults of every call that has fields in its body or query. */

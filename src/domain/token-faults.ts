@@ -64,9 +64,9 @@ export const TOKEN_FAULTS = {
 	precondition: {
 		precondition_failed: {
 			status: 412,
-			meaning: "The resource has changed since its ETag was read.",
+			meaning: "If-Match does not name the present version of the resource.",
 			detail:
-				"This was changed since its ETag was read, so nothing was changed now. Read it again, and repeat the call with its new ETag.",
+				"If-Match does not name the present version, so nothing was changed. Read the resource again, and repeat the call with its ETag.",
 		},
 	},
 	/** Faults of calls about one thing that does not exist, or that belongs to somebody else. */

@@ -49,6 +49,8 @@ interface Refusal extends CallInput {
 	target: string;
 	/** Name of the field at fault, as the caller sent it. It is not compared if it is left out. */
 	field?: string;
+	/** Pattern of the sentence. It is not compared if it is left out. */
+	detail?: RegExp;
 }
 
 /** Calls that are refused, by their code. `{name}` is filled in with an id of the network. */
@@ -58,11 +60,20 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 		{ target: "/v1/network/programmes", token: "rbk_shop" },
 		{ target: "/v1/network/programmes", token: `rbn_${"0".repeat(64)}` },
 	],
-	malformed_json: [{ method: "POST", target: "/v1/network/programmes", body: "{" }],
+	malformed_json: [
+		{ method: "POST", target: "/v1/network/programmes", body: "{", detail: /^[^.]*\. Send a JSON object\.$/ },
+	],
 	unsupported_media_type: [
 		{ method: "POST", target: "/v1/network/programmes", body: {}, headers: { "content-type": "text/plain" } },
 	],
-	body_too_large: [{ method: "POST", target: "/v1/network/programmes", body: "x".repeat(70_000) }],
+	body_too_large: [
+		{
+			method: "POST",
+			target: "/v1/network/programmes",
+			body: "x".repeat(70_000),
+			detail: /Shorten its texts\.$/,
+		},
+	],
 	unknown_field: [
 		{ target: "/v1/network/programmes?page=2" },
 		{ target: "/v1/network/programmes/{programId}?page=2", field: "page" },
@@ -72,9 +83,12 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 		{ target: "/v1/network/programmes?limit=201" },
 		{ target: "/v1/network/programmes?limit=0" },
 		{ target: "/v1/network/changes?limit=1000" },
-		{ target: "/v1/network/conversions?status=LOST" },
+		{ target: "/v1/network/conversions?status=LOST", detail: /status must be one of .*APPROVED/ },
 		{ target: "/v1/network/conversions?decidedFrom=2026-01-01" },
-		{ target: "/v1/network/conversions?occurredFrom=2026-01-01" },
+		{
+			target: "/v1/network/conversions?occurredFrom=2026-01-01",
+			detail: /^occurredFrom needs programId or partnerId,/,
+		},
 		{ target: "/v1/network/conversions?recordedFrom=yesterday" },
 		{ target: "/v1/network/statements?month=2026-13" },
 		{ target: "/v1/network/totals?days=8" },
@@ -82,9 +96,49 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 			method: "POST",
 			target: "/v1/network/partners",
 			body: { name: "A", email: "a@b.example", reference: "" },
+			detail: /reference must have 1 to 100 visible ASCII characters/,
 		},
 		{ method: "PATCH", target: "/v1/network/programmes/{programId}/partners", body: { clickDays: 400 } },
 		{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { commission: { percent: 8 } } },
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}",
+			body: { commission: { percent: "8,5" } },
+			detail: /^commission\.percent must be a percentage such as 7\.5,/,
+		},
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}",
+			body: { approvalDays: 1.5 },
+			detail: /^approvalDays must be a whole number\.$/,
+		},
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}",
+			body: { approvalDays: 1e300 },
+			detail: /^approvalDays must be at most \d+\.$/,
+		},
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}/partners",
+			body: { hosts: ["a.example b.example"] },
+			field: "hosts.0",
+		},
+		// PostgreSQL cannot store this character.
+		{ target: "/v1/network/programmes/prg_%00", field: "programmeId" },
+		{ target: "/v1/network/conversions?partnerId=%00", field: "partnerId" },
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}/partners",
+			body: { hosts: ["shop.example"], terms: "a\u0000b" },
+			field: "terms",
+		},
+		{
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}/partners",
+			body: { hosts: ["shop.example", "a\u0000.example"] },
+			field: "hosts.1",
+		},
 		...["A,B", "A\nB", " ", "x".repeat(65)].map((code) => ({
 			method: "POST",
 			target: "/v1/network/partnerships/{partnershipId}/codes",
@@ -125,7 +179,9 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 	],
 	unknown_key: [{ method: "DELETE", target: "/v1/network/programmes/{programId}/keys/key_x" }],
 	unknown_statement: [{ target: "/v1/network/statements/stm_x" }],
-	unknown_conversion: [{ target: "/v1/network/conversions/cnv_x" }],
+	unknown_conversion: [
+		{ target: "/v1/network/conversions/cnv_x", detail: /GET \/v1\/network\/conversions\?orderId=/ },
+	],
 	reference_used: [
 		{
 			method: "POST",
@@ -230,12 +286,13 @@ test("a refused call has a stable code that the document names, and changes noth
 	const fill = (text: string) => text.replace(/\{(\w+)\}/g, (gap, name: string) => values[name] ?? gap);
 	const before = await storedBy(opened);
 	for (const [code, refusals] of Object.entries(REFUSALS)) {
-		for (const { method = "GET", target, body, field, ...input } of refusals) {
+		for (const { method = "GET", target, body, field, detail, ...input } of refusals) {
 			const filled =
 				body === undefined ? {} : { body: fill(typeof body === "string" ? body : JSON.stringify(body)) };
 			const { json } = await call(method, fill(target), { ...input, ...filled });
 			equal(json["code"], code, `${method} ${target} ${JSON.stringify(json)}`);
 			ok(String(json["detail"]).length > 20, target);
+			if (detail !== undefined) match(String(json["detail"]), detail);
 			if (field !== undefined) equal(json["field"], field, `${target} ${JSON.stringify(json)}`);
 		}
 	}

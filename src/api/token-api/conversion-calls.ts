@@ -4,7 +4,7 @@ import * as z from "zod";
 import { EVENT_TYPES, type Move, STATUSES } from "../../domain/conversion.ts";
 import { CREDIT_WORDS } from "../../domain/credit.ts";
 import { readCursor, writeCursor } from "../../domain/cursor.ts";
-import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refuse, succeed } from "../../domain/fault.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
@@ -162,6 +162,7 @@ type Query = z.output<typeof QUERY>;
 const SALE_MOMENTS = ["occurredFrom", "occurredBefore"] as const;
 const DECISION_MOMENTS = ["decidedFrom", "decidedBefore"] as const;
 const MOMENTS = ["recordedFrom", "recordedBefore", ...SALE_MOMENTS, ...DECISION_MOMENTS] as const;
+type Moment = (typeof MOMENTS)[number];
 
 /** Maximum number of partnerships that a filter may match, as on the page. */
 const MAX_PARTNERSHIPS = 100;
@@ -173,11 +174,8 @@ async function readFilter(db: Db, query: Query): Promise<Result<ConversionFilter
 	if (partner?.ok === false) return partner;
 	const times = parseMoments(MOMENTS, query);
 	if (!times.ok) return times;
-	const needing = findUnindexed(query, times.value);
-	if (needing !== undefined) {
-		const text = `${needing} needs programId, because all programmes together are listed by when they were recorded.`;
-		return refuse("invalid_field", text, needing);
-	}
+	const unindexed = findUnindexed(query, times.value);
+	if (unindexed !== undefined) return refuseUnindexed(unindexed);
 	const programmeId = programme?.value.id;
 	const partnershipIds =
 		partner === null ? succeed(undefined) : await findPartnershipIds(db, programmeId, partner.value.id);
@@ -213,12 +211,19 @@ async function findPartnershipIds(
 /** Returns the name of a filter by time that no index serves without a programme, or undefined. */
 function findUnindexed(
 	{ programId, partnerId }: Query,
-	times: Readonly<Partial<Record<(typeof MOMENTS)[number], number>>>,
-): string | undefined {
+	times: Readonly<Partial<Record<Moment, number>>>,
+): Moment | undefined {
 	if (programId !== undefined) return undefined;
 	// The sales of a partner have an index by their time. Decisions have one by programme only.
 	const unindexed = partnerId === undefined ? [...SALE_MOMENTS, ...DECISION_MOMENTS] : DECISION_MOMENTS;
 	return unindexed.find((name) => times[name] !== undefined);
+}
+
+function refuseUnindexed(name: Moment): ReturnType<typeof refuse> {
+	const isSaleTime = SALE_MOMENTS.some((each) => each === name);
+	const needed = isSaleTime ? "programId or partnerId" : "programId";
+	const text = `${name} needs ${needed}, because without it conversions are listed by when they were recorded.`;
+	return refuse("invalid_field", text, name);
 }
 
 /** Returns the order of a list with these filters, as on the page. */
@@ -336,7 +341,11 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 		async handle({ path }, { store: { db } }) {
 			const [conversion] = await findManyByPublicId(db, [path["conversionId"] ?? ""]);
 			const shown = conversion && (await showConversions(db, [conversion])).get(conversion.id);
-			if (conversion === undefined || shown === undefined) return refusalOf("unknown_conversion", {});
+			if (conversion === undefined || shown === undefined) {
+				const text =
+					"There is no conversion with that ID. IDs start with cnv_; to look by order, use GET /v1/network/conversions?orderId=…";
+				return refuse("unknown_conversion", text);
+			}
 			const refunds = (await listRefunds(db, conversion.id)).map(refundBody);
 			return succeed({ body: { conversion: shown, refunds } });
 		},

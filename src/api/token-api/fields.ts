@@ -106,7 +106,10 @@ const MAX_REFERENCE_LENGTH = 100;
 /** The caller's own name for what it creates. */
 export const REFERENCE = z
 	.string()
-	.regex(new RegExp(`^[\\x21-\\x7e]{1,${MAX_REFERENCE_LENGTH}}$`))
+	.regex(
+		new RegExp(`^[\\x21-\\x7e]{1,${MAX_REFERENCE_LENGTH}}$`),
+		`must have 1 to ${MAX_REFERENCE_LENGTH} visible ASCII characters, without spaces`,
+	)
 	.meta({
 		description: `Your own name for what is created: 1 to ${MAX_REFERENCE_LENGTH} visible ASCII characters, unique for this call. If a call is repeated with the same reference and the same values, nothing is created again and the answer has the existing one. With other values it is refused (\`reference_used\`).`,
 		examples: ["shop-17"],
@@ -117,11 +120,11 @@ export const RATE = z
 	.strictObject({
 		percent: z
 			.string()
-			.regex(/^\d{1,3}(?:\.\d{1,4})?$/)
+			.regex(/^\d{1,3}(?:\.\d{1,4})?$/, "must be a percentage such as 7.5, with at most four decimals")
 			.meta({ description: "Percentage of the basket value.", examples: ["7.5"] }),
 		fixed: z
 			.string()
-			.regex(new RegExp(AMOUNT_PATTERN))
+			.regex(new RegExp(AMOUNT_PATTERN), "must be an amount such as 5.00, which is not negative")
 			.meta({ description: "Amount that is added for each conversion.", examples: ["0.00"] }),
 	})
 	.meta({ id: "Rate", description: "A percentage of the basket value plus a fixed amount." });

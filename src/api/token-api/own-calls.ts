@@ -177,9 +177,10 @@ function readTotals(
 	const to = query.to ?? dayIn(nowMs, zone);
 	const from = query.from ?? dayIn(dayStartMs(to, zone) - (DEFAULT_DAYS - 1) * DAY_MS, zone);
 	const span = { fromMs: dayStartMs(from, zone), beforeMs: dayEndMs(to, zone) };
+	if (from > to) return refuse("invalid_field", "from must not be after to.", "from");
 	const days = Math.round((span.beforeMs - span.fromMs) / DAY_MS);
-	if (days < 1 || days > MAX_SUB_TOTAL_DAYS) {
-		const text = `A period has 1 to ${MAX_SUB_TOTAL_DAYS} days, and this one has ${days}. Ask for one period after the other.`;
+	if (days > MAX_SUB_TOTAL_DAYS) {
+		const text = `A period has at most ${MAX_SUB_TOTAL_DAYS} days, and this one has ${days}. Ask for one period after the other.`;
 		return refuse("invalid_field", text, "from");
 	}
 	const words = (query.by ?? "day").split(",");

@@ -52,6 +52,9 @@ const DAYS = z
 	.min(0)
 	.meta({ examples: [30] });
 
+/** One host. The form of the page has all of them in one text, separated by commas or white space. */
+const HOST = z.string().regex(/^[^\s,]+$/, "must be one host, without commas and spaces");
+
 const PARTNER_SETTINGS = z
 	.strictObject({
 		creditsPartners: z
@@ -65,7 +68,7 @@ const PARTNER_SETTINGS = z
 		takesApplications: z.boolean().describe("True if strangers may apply as partners."),
 		isListed: z.boolean().describe("True if partners find the programme in their list of programmes."),
 		terms: z.string().describe("The terms for partners, as plain text."),
-		hosts: z.array(z.string()).meta({
+		hosts: z.array(HOST).meta({
 			description: "Hosts to which partners' links may lead. `*.` before a host includes its subdomains.",
 			examples: [["shop.example"]],
 		}),

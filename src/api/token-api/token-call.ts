@@ -17,7 +17,7 @@ import { isDatabaseUnavailable } from "../../store/unavailable.ts";
 import type { AppContext } from "../deps.ts";
 import { readInboundCall } from "../inbound-log.ts";
 import { addSafeHeaders, problemAnswer, SAFE_HEADERS } from "../problem.ts";
-import { checkFields, parseJson, parseQuery, readBody } from "../read-request.ts";
+import { checkFields, MAX_BODY_BYTES, parseJson, parseQuery, readBody } from "../read-request.ts";
 import { bindingsOf, type SignedCalls } from "../signed-call.ts";
 import { tagOf, tagsMatch } from "./entity-tag.ts";
 import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
@@ -189,13 +189,14 @@ function readQuery({ query: schema }: TokenRoute, search: URLSearchParams): Resu
 
 async function readFields(c: AppContext, { body: schema }: TokenRoute): Promise<Result<unknown>> {
 	if (schema === undefined) return succeed({});
-	const bytes = await readBody(c.req.raw);
+	const bytes = await readBody(c.req.raw, MAX_BODY_BYTES, "Shorten its texts.");
 	if (!bytes.ok) return bytes;
-	const json = parseJson({
+	const sent = {
 		contentType: c.req.header("content-type"),
 		contentEncoding: c.req.header("content-encoding"),
 		body: bytes.value,
-	});
+	};
+	const json = parseJson(sent, "Send a JSON object.");
 	return json.ok ? checkFields(schema, json.value) : json;
 }
 
