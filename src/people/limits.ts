@@ -125,6 +125,16 @@ export const LIMITS = {
 		windowMs: HOUR_MS,
 		text: "Many applications came from addresses close to yours within an hour. Try again {when}.",
 	},
+	/**
+	 * Test conversions and test callbacks that people send on pages, for one shop or partner. The limit is high enough for
+	 * a developer who tries again and again, and ends a program that uses the button to flood a server with callbacks.
+	 */
+	tests: {
+		name: "tests-of",
+		max: 60,
+		windowMs: 10 * MINUTE_MS,
+		text: "60 tests were sent within ten minutes. Send the next one {when}.",
+	},
 } as const satisfies Record<string, Limit>;
 
 /**
@@ -200,6 +210,11 @@ function refusal({ text }: Limit, endsAtMs: number, nowMs: number) {
  */
 function keyOf({ limit, subject }: Use): string {
 	return `${limit.name}:${sha256Hex(subject)}`;
+}
+
+/** Returns the use of the limit for tests of a shop or partner. `publicId` is that of the programme or partner. */
+export function testUseOf(publicId: string): Use {
+	return { limit: LIMITS.tests, subject: publicId };
 }
 
 /** Returns the use of the limit for mails that an actor causes, on pages or with an API token. */

@@ -8,6 +8,7 @@ import { parseAmount } from "../domain/money.ts";
 import { composePartnerEvent } from "../domain/partner-event.ts";
 import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
+import { testUseOf, useLimits } from "../people/limits.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findSendingEpoch } from "../store/queries/bring-forward.ts";
 import { listPartnerships } from "../store/queries/partners.ts";
@@ -33,6 +34,8 @@ export async function sendTestCallback(
 		if (endpointEpoch === undefined) {
 			return refuse("no_postback_url", "There is no callback URL now. Save one first, then send a test.");
 		}
+		const tooMany = await useLimits(trx, [testUseOf(owner.public_id)], nowMs);
+		if (tooMany !== null) return tooMany;
 		const body = await composeTest(trx, deps, owner, event, nowMs);
 		const deliveryPublicId = makeId("dlv", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 		const owed = { conversionId: null, receiverId, endpointEpoch, deliveryPublicId, name: event, body };

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LIMITS, testUseOf, useLimits } from "../../people/limits.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 
 const FIELDS = { method: "POST", target: "/", headers: "", body: "", secret: "" };
@@ -90,4 +91,20 @@ test("a reload is answered with 304 until something changes, and then with every
 	);
 	assert.match((await browser.open(path)).text, /Test conversion test-\w+ is recorded\.<\/div>/);
 	assert.equal((await again(changed.text)).status, 304);
+});
+
+test("a shop sends at most 60 test conversions in ten minutes, and further ones are refused with the time", async (t) => {
+	const { site, programme, owner } = await openFilledShop(t);
+	const browser = await site.signIn(owner);
+	const path = `/programmes/${programme.public_id}/integration`;
+	const uses = [testUseOf(programme.public_id)];
+	for (let used = 0; used < LIMITS.tests.max; used++) {
+		assert.equal(await useLimits(site.store.db, uses, site.deps.clock.nowMs()), null);
+	}
+	await browser.submit(`${path}/test`, {});
+	assert.match(
+		(await browser.open(path)).text,
+		/60 tests were sent within ten minutes\. Send the next one in/,
+	);
+	assert.deepEqual(await site.audit("conversion.test_sent"), []);
 });

@@ -9,6 +9,7 @@ import { judgeMove } from "../../domain/conversion.ts";
 import type { Result } from "../../domain/fault.ts";
 import { isGoodAnswer, type LocalOutcome } from "../../domain/local-answer.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
+import { testUseOf, useLimits } from "../../people/limits.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
@@ -166,7 +167,11 @@ const LOCAL_WORDS: Readonly<Record<LocalOutcome, readonly [state: string, meanin
 };
 
 export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
-	return afterTest(c, deps, await sendTestConversion(deps, programmeOf(c), viewerOf(c).personId));
+	const programme = programmeOf(c);
+	const uses = [testUseOf(programme.public_id)];
+	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
+	const sent = tooMany ?? (await sendTestConversion(deps, programme, viewerOf(c).personId));
+	return afterTest(c, deps, sent);
 }
 
 export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {

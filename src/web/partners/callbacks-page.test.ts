@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../conversions/decide.ts";
+import { LIMITS, testUseOf, useLimits } from "../../people/limits.ts";
 import { insertLocalAnswers, noteListener } from "../../store/queries/local-answers.ts";
 import { findPartnerReceiver } from "../../store/queries/receivers.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { SECRET } from "../integration/integration-shop.test-support.ts";
+import { START_MS } from "../test-site.test-support.ts";
 import { addCredited, addPartner, openPartnerShop, type PartnerShop } from "./partner-shop.test-support.ts";
 
 const TRACKER = "https://tracker.example/postback?cid={sub1}&payout={commission}&event={event}";
@@ -112,6 +114,24 @@ test("a test callback and the steps of a new secret work from the page", async (
 	assert.match((await browser.open(`${base}/callbacks`)).text, /The new secret is active/);
 	await browser.submit(`${base}/callbacks/url/remove`, {});
 	assert.match((await browser.open(`${base}/callbacks`)).text, /The callback URL is removed/);
+});
+
+test("a partner sends at most 60 test callbacks in ten minutes, and further ones are refused with the time", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site, partner } = shop;
+	await saveUrl(shop);
+	const send = async () => {
+		await browser.submit(`${base}/callbacks/test`, { event: "conversion.approved" });
+		return (await browser.open(`${base}/callbacks`)).text;
+	};
+	assert.match(await send(), /The test callback is being sent/);
+	for (let used = 1; used < LIMITS.tests.max; used++) {
+		assert.equal(await useLimits(site.store.db, [testUseOf(partner.public_id)], START_MS), null);
+	}
+	assert.match(await send(), /60 tests were sent within ten minutes\. Send the next one in 10 minutes\./);
+	assert.equal((await site.audit("partner.test_sent")).length, 1);
+	site.moveClock(LIMITS.tests.windowMs);
+	assert.match(await send(), /The test callback is being sent/);
 });
 
 test("another partner sees neither the page nor a callback, and cannot resend it", async (t) => {
