@@ -33,7 +33,6 @@ export const LIVE_PARTS = [
 	"checks-live",
 	"waiting-live",
 	"listening-live",
-	"answers-live",
 	"test-live",
 	"deliveries-live",
 	"health-live",

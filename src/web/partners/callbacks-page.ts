@@ -93,7 +93,7 @@ export async function showPartnerCallbacks(
 	if (c.req.header("if-none-match") === `"${seen}"`) return c.body(null, 304);
 	const view = called === null ? null : await readCalled(c, deps, called);
 	const { path } = calledPagesOf(c);
-	const refresher = ui.refreshed("refresher", path, REFRESH_SECONDS, seen, LIVE_PARTS);
+	const refresher = ui.refreshed("refresher", path, REFRESH_SECONDS, seen, [...LIVE_PARTS, "answers-live"]);
 	const isLive = view?.isLive === true;
 	return answerTab(c, {
 		tab: "callbacks",
