@@ -4,6 +4,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { startHttpServer } from "../support/http-server.ts";
+import { freePort } from "../support/postgres.ts";
 import { isLong } from "../support/proof.ts";
 import { sha256, sign } from "./callback.ts";
 import type { ExampleFolder } from "./example-folder.ts";
@@ -51,6 +52,11 @@ const EXIT_CODES = [
 const ARGS = ["ORDER-1001", "49.90"];
 const SETTINGS = { RINGBACK_API_KEY: "a-key", RINGBACK_SIGNING_SECRET: "a-secret" };
 
+/** Returns an address at which nothing listens. */
+async function findClosedAddress(): Promise<string> {
+	return `http://127.0.0.1:${await freePort()}`;
+}
+
 export async function checkSender(t: TestContext, examples: ExampleFolder): Promise<void> {
 	for (const { title, args, settings } of [
 		{ title: "no API key", args: ARGS, settings: { ...SETTINGS, RINGBACK_API_KEY: "" } },
@@ -97,7 +103,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 		},
 	);
 	await t.test(
-		"the sender keeps the sale if the key or the address is malformed, or if the answer is not HTTP",
+		"the sender keeps the sale if the key or the address is malformed, or if no HTTP answer comes",
 		async (t) => {
 			const url = await startHttpServer(t, ({ socket }) => socket.end("220 mail.shop.example ESMTP\r\n"));
 			for (const wrong of [
@@ -105,7 +111,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 				{ RINGBACK_URL: "ringback.example" },
 				{ RINGBACK_URL: "http://not an address" },
 				// The Node client tries again for some seconds, which a short run does not wait for.
-				...(isLong ? [{ RINGBACK_URL: url }] : []),
+				...(isLong ? [{ RINGBACK_URL: url }, { RINGBACK_URL: await findClosedAddress() }] : []),
 			]) {
 				const ended = await examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url, ...wrong });
 				const said = `${JSON.stringify(wrong)}: ${ended.code}, ${ended.stdout}${ended.stderr}`;
