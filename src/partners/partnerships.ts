@@ -323,6 +323,10 @@ async function planCodes(
 	const shown = seen.ok ? seen.value : stored;
 	const added = new Map([...wanted].filter(([folded]) => !stored.has(folded) && !shown.has(folded)));
 	const removed = new Map([...stored].filter(([folded]) => !wanted.has(folded) && shown.has(folded)));
+	if (added.size > 0 && stored.size + added.size - removed.size > MAX_CODES) {
+		const text = `A partner has at most ${MAX_CODES} codes in a programme. Remove some that are not used any more.`;
+		return refuse("invalid_field", text, "codes");
+	}
 	for (const [folded, code] of added) {
 		const other = await rows.findByCode(trx, partnership.programme_id, folded);
 		if (other === undefined) continue;

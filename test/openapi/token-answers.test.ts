@@ -9,7 +9,8 @@ import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
 import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { insertPartnerLinks } from "../../src/store/queries/partners.ts";
+import { MAX_CODES } from "../../src/partners/partnerships.ts";
+import { insertCodes, insertPartnerLinks } from "../../src/store/queries/partners.ts";
 import type { Store } from "../../src/store/store.ts";
 import { addPartner } from "../../src/web/partners/partner-shop.test-support.ts";
 import { START_MS } from "../../src/web/test-site.test-support.ts";
@@ -443,7 +444,7 @@ test("a host that an owner entered is shown apart, and no call confirms it", asy
 	deepEqual(await change(shown.hosts), { hosts: ["shop.example"], waitingHosts: [] });
 });
 
-test("calls meet the limits of keys, links and mails, as the pages do", async (t) => {
+test("calls meet the limits of keys, links, codes and mails, as the pages do", async (t) => {
 	const { site, call } = await openTokenSite(t);
 	const { programIds } = await setUpNetwork(call, 1, 1);
 	const path = `/v1/network/programmes/${programIds[0]}`;
@@ -468,6 +469,19 @@ test("calls meet the limits of keys, links and mails, as the pages do", async (t
 	);
 	const links = `/v1/network/partnerships/${partnership.public_id}/links`;
 	equal((await call("POST", links, { body: { target: row.target } })).json["code"], "too_many_links");
+
+	// The partnership has one coupon code already.
+	const numbers = Array.from({ length: MAX_CODES - 1 }, (_, index) => `FULL${index}`);
+	const owner = { partnership_id: partnership.id, programme_id: partnership.programme_id };
+	await insertCodes(
+		db,
+		numbers.map((code) => ({ ...owner, code, folded: code, created_at_ms: 0 })),
+	);
+	const codes = `/v1/network/partnerships/${partnership.public_id}/codes`;
+	const full = await call("POST", codes, { body: { code: "MORE" } });
+	deepEqual([full.json["code"], full.json["field"]], ["invalid_field", "code"]);
+	match(String(full.json["detail"]), /at most 200 codes/);
+	equal((await call("POST", codes, { body: { code: "FULL1" } })).status, 200, "the partner has it already");
 
 	const body = { email: "often@shop.example", role: "viewer" };
 	for (let sent = 0; sent < 5; sent++) equal((await call("POST", `${path}/people`, { body })).status, 201);
