@@ -112,10 +112,7 @@ test("a visitor without the right is redirected or sees no such page, and nothin
 			// A visitor whose role is too low still belongs to the programme, so the page may show the programme's
 			// name.
 			if (expected !== "denied") assert.ok(!answer.text.includes("Victim"), what);
-			if (expected === "sign-in") {
-				const next = route.method === "GET" ? path : "";
-				assert.equal(answer.location, withNext(SIGN_IN_PATH, next), what);
-			}
+			if (expected === "sign-in") assert.equal(answer.location, withNext(SIGN_IN_PATH, path), what);
 			if (expected === "nothing") {
 				const missing = await ask(browser, route, path.replace(OF_WHOM, UNKNOWN));
 				assert.deepEqual([answer.status, answer.text], [404, missing.text], what);

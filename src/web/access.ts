@@ -28,6 +28,7 @@ import {
 	handOnCookies,
 	loadViewer,
 	may,
+	setFlash,
 	viewerOf,
 	type WebContext,
 	type WebDeps,
@@ -76,12 +77,15 @@ export function createGuards(
 }
 
 /**
- * Redirects a visitor who is not signed in to the sign-in page, which later leads back to the requested page.
+ * Redirects a visitor who is not signed in to the sign-in page, which later leads back to the requested page. The address
+ * of a form leads to the page that has the form.
  */
 const requireSignIn: Guard = async (c, next) => {
 	if (c.get("viewer") !== null) return next();
-	if (c.req.method !== "GET") return c.redirect(SIGN_IN_PATH, 303);
 	const { pathname, search } = new URL(c.req.url);
+	if (c.req.method !== "GET") {
+		setFlash(c, "bad", "You were signed out, so nothing was saved. Sign in, and send the form again.");
+	}
 	return c.redirect(withNext(SIGN_IN_PATH, `${pathname}${search}`), 303);
 };
 

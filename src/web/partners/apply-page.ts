@@ -5,9 +5,9 @@ import { applyAsPartner, MAX_ABOUT_LENGTH } from "../../partners/applications.ts
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { actorOf, answerPage, leadTo, partnerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import { openProgrammesPath, partnerApplyPath } from "../paths.ts";
+import { earningsPath, openProgrammesPath, partnerApplyPath } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { html } from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 import { findOpenProgramme, offerOf } from "./join-page.ts";
 
 const APPLY_FORM = declareForm({
@@ -18,8 +18,7 @@ const APPLY_FORM = declareForm({
 
 export async function showPartnerApplication(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = await findOpenProgramme(c, deps);
-	// Staff add a partner to a programme themselves, on the partner's page.
-	if (programme === null || viewerOf(c).kind === "staff") return answerError(c, "not_found");
+	if (programme === null) return answerError(c, "not_found");
 	const partner = partnerOf(c);
 	const { name, partner_terms: terms } = programme;
 	const form = APPLY_FORM.show(c, {
@@ -38,14 +37,22 @@ export async function showPartnerApplication(c: WebContext, deps: WebDeps): Prom
 				hint: `The programme's owner reads your application. ${partner.name} becomes its partner if the owner accepts.`,
 			}),
 			ui.section({ id: "offer", title: "Commission", body: ui.padded(offerOf(programme)) }),
-			ui.section({ id: "apply", title: "Your application", body: ui.padded(form) }),
+			ui.section({
+				id: "apply",
+				title: "Your application",
+				body: ui.padded(viewerOf(c).kind === "staff" ? staffHint(partner.public_id) : form),
+			}),
 		],
 	});
 }
 
+function staffHint(partnerId: string): Html {
+	return html`<p>Only the partner's own people apply. You can add the partner to a programme under <a href="${earningsPath(partnerId)}#add">Earnings</a>.</p>`;
+}
+
 export async function sendPartnerApplication(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = await findOpenProgramme(c, deps);
-	if (programme === null || viewerOf(c).kind === "staff") return answerError(c, "not_found");
+	if (programme === null) return answerError(c, "not_found");
 	const typed = await APPLY_FORM.read(c);
 	const { address } = c.get("visitor");
 	const partner = partnerOf(c);

@@ -253,7 +253,8 @@ test("a partner finds only listed programmes that take applications, and applies
 	equal((await owner.submit(applyPath, { about: "By reviews." })).status, 404);
 	const staff = await site.signIn(await site.addStaff());
 	doesNotMatch((await staff.open(page)).text, /Apply for/, "staff add programmes on the partner's page");
-	equal((await staff.open(applyPath)).status, 404);
+	match((await staff.open(applyPath)).text, /Only the partner's own people apply/);
+	equal((await staff.submit(applyPath, { about: "By reviews." })).status, 403);
 });
 
 test("an application of a partner is accepted for that partner, although its person signs in for others", async (t) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countHashes } from "../../../test/support/quick-passwords.ts";
 import { countPassword } from "../../people/passwords.ts";
+import { findPersonByEmail } from "../../store/queries/people.ts";
 import {
 	type Browser,
 	openAsStaff,
@@ -28,6 +29,32 @@ test("a visitor who is not signed in is led to the sign-in page, and then to the
 	const fields = { email: staff.email, password: PASSWORD, next: "/account?a=1&b=2" };
 	assert.equal((await browser.submit("/sign-in", fields)).location, "/account?a=1&b=2");
 	assert.equal((await browser.open("/")).location, "/programmes");
+});
+
+test("a form that is sent after the sign-out says that nothing was saved, and leads back to its page", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const programme = await site.addProgramme("Velo");
+	const browser = await site.signIn(staff);
+	const page = `/programmes/${programme.public_id}/people`;
+	await browser.open(page);
+	await browser.submit("/sign-out", {});
+	const form = { email: "ann@shop.example", role: "owner" };
+	const turned = await browser.submit(`${page}/invite`, form);
+	assert.deepEqual(
+		[turned.status, turned.location],
+		[303, `/sign-in?next=${encodeURIComponent(`${page}/invite`)}`],
+	);
+	const { text } = await browser.open(turned.location ?? "");
+	assert.match(text, /You were signed out, so nothing was saved\. Sign in, and send the form again\./);
+	const fields = { email: staff.email, password: PASSWORD, next: `${page}/invite` };
+	const signedIn = await browser.submit("/sign-in", fields);
+	assert.equal(
+		(await browser.open(signedIn.location ?? "")).location,
+		page,
+		"a form's address leads to its page",
+	);
+	assert.equal(await findPersonByEmail(site.store.db, form.email), undefined);
 });
 
 test("signing in never redirects to another site, however the address is written", async (t) => {
