@@ -4,6 +4,11 @@
 /** Form of the brand in header names, `X-<Brand>-Signature`. The service accepts the same form. */
 export const brandForm = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 
+/** Form of the signing secrets that the service issues. */
+const issuedForm = /^rbs_[0-9a-f]{64}$/;
+/** Form of shorter secrets, such as `rbs_fake`, which shops use in their tests. */
+const testForm = /^rbs_[A-Za-z0-9_-]{1,31}$/;
+
 /** Longest delay in milliseconds that timers support, 24.8 days. They run a longer one at once. */
 export const longestMs = 2_147_483_647;
 
@@ -39,5 +44,9 @@ export function findSecretFault(secret: string): string | undefined {
 		return "secret has a line break in it: give each secret as it was shown, several with a comma between them.";
 	}
 	if (secret.startsWith("rbk_")) return "secret is an API key, rbk_…: give the signing secret, rbs_…";
+	// It has quotation marks, a backslash or a second secret with it, or its end is missing.
+	if (secret.includes("rbs_") && !issuedForm.test(secret) && !testForm.test(secret)) {
+		return "secret is not rbs_ and 64 hexadecimal digits: give it exactly as it was shown, several with a comma between them.";
+	}
 	return undefined;
 }

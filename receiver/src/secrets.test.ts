@@ -13,7 +13,7 @@ test("several secrets are a list, or a text with commas between them", () => {
 	for (const none of [undefined, "", ",", [], [""]]) throws(() => readSecrets(none), /secret is empty/);
 });
 
-test("a stray line break or an API key in place of a secret is refused at the start, and not quoted", () => {
+test("a secret with a line break or quotation marks, or an API key in its place, is refused at the start, and not quoted", () => {
 	const { clientOptions } = createFakeService();
 	for (const [secret, sentence] of [
 		["rbs_new\n", /white space around it/],
@@ -21,6 +21,13 @@ test("a stray line break or an API key in place of a secret is refused at the st
 		["rbs_new\nrbs_old", /line break in it/],
 		[["rbs_new", " rbs_old"], /white space around it/],
 		[["rbs_new", "rbk_key"], /swapped|API key/],
+		["rbs_new \\", /64 hexadecimal digits/],
+		["rbs_new rbs_old", /64 hexadecimal digits/],
+		["rbs_new;rbs_old", /64 hexadecimal digits/],
+		['"rbs_new"', /64 hexadecimal digits/],
+		["RINGBACK_SIGNING_SECRET=rbs_new", /64 hexadecimal digits/],
+		// A secret of the service whose end was not copied.
+		[`rbs_${"5e".repeat(31)}5`, /64 hexadecimal digits/],
 	] as const) {
 		for (const create of [
 			() => createClient({ ...clientOptions, secret }),
@@ -31,6 +38,17 @@ test("a stray line break or an API key in place of a secret is refused at the st
 				(error: Error) => sentence.test(error.message) && !/rbs_new|rbs_old|rbk_key/.test(error.message),
 			);
 		}
+	}
+});
+
+test("a secret of the service, a short one for tests and one of another form are accepted", () => {
+	for (const secret of [
+		`rbs_${"5e".repeat(32)}`,
+		"rbs_fake",
+		"rbs_never-shown_1",
+		"another form; as it is",
+	]) {
+		deepEqual(readSecrets(secret), [secret]);
 	}
 });
 
