@@ -291,7 +291,10 @@ function onYourMachine(view: CallbacksView): Html {
  * Shows the listen command. It contains the new key and secret if they are given, and placeholders otherwise.
  */
 function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
-	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="listening-live" aria-live="polite">${listening(view)}</p>`;
+	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="listening-live" aria-live="polite">${listening(view)}</p>${ui.more(
+		"Lines for the .env file of your server",
+		ui.codeBlock(view.envLines(shown), "the lines for .env"),
+	)}`;
 }
 
 function listening({ isListening, test }: CallbacksView): Content {

@@ -15,7 +15,7 @@ import { presentEndpoint, type ReceiverColumns } from "../../store/queries/recei
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
-import { listenCommand, type ShownOnce } from "../listen-command.ts";
+import { envLines, listenCommand, type ShownOnce } from "../listen-command.ts";
 import { flashAt, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { keysPath } from "../paths.ts";
 import { type Called, calledOf } from "./called.ts";
@@ -109,6 +109,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 		 * given.
 		 */
 		listenCommand: (shown?: ShownOnce) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
+		/** Returns the same settings for a .env file. */
+		envLines: (shown?: ShownOnce) => envLines(deps.publicUrl, deps.network.face.brand, shown),
 		/** True if a listener is connected, or was connected a moment ago. */
 		isListening: await isListened(deps, programme),
 		/** The newest result that a listener reported, or null if it is not a success. */

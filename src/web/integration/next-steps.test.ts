@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parseEnv } from "node:util";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
 import { insertLocalAnswers, noteListener, noteListenerGone } from "../../store/queries/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
@@ -52,7 +53,7 @@ test("without a Postback URL the page shows the command to listen, with this net
 	}
 });
 
-test("the first key is shown with a command that contains it, also if the service runs on the developer's machine", async (t) => {
+test("the first key is shown with a command and lines for .env that contain it, also if the service runs on the developer's machine", async (t) => {
 	for (const publicUrl of ["https://ringback.example", "http://127.0.0.1:8080"]) {
 		const { browser, path } = await openShop(t, { publicUrl });
 		await browser.open(path);
@@ -67,6 +68,16 @@ test("the first key is shown with a command that contains it, also if the servic
 			`npx --yes -p ${downloadUrl(publicUrl)} ringback listen`,
 		]);
 		assert.equal(text.split('aria-label="the command"').length, 2, "once on the page");
+		const [, file = ""] = /aria-label="the lines for \.env"><code>([^<]*)</.exec(text) ?? [];
+		assert.deepEqual(
+			{ ...parseEnv(file) },
+			{
+				RINGBACK_URL: publicUrl,
+				RINGBACK_BRAND: "Service",
+				RINGBACK_API_KEY: key,
+				RINGBACK_SIGNING_SECRET: secret,
+			},
+		);
 		assert.doesNotMatch((await browser.open(path)).text, new RegExp(`${key}|${secret}`));
 	}
 });
