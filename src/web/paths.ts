@@ -26,6 +26,7 @@ export const DOWNLOADS_PATH = "/downloads";
 /** Index of the public documentation for programs, and the whole documentation as one text. See https://llmstxt.org. */
 export const LLMS_INDEX_PATH = "/llms.txt";
 export const LLMS_FULL_PATH = "/llms-full.txt";
+export const ROBOTS_PATH = "/robots.txt";
 
 export const ACCOUNT_PATH = "/account";
 /** Page that sets up the authenticator. */

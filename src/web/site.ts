@@ -14,6 +14,7 @@ import * as conversions from "./conversions/list-page.ts";
 import { showDocument } from "./docs/docs-pages.ts";
 import { markdownPath, PUBLIC_DOCUMENTS } from "./docs/document-list.ts";
 import { showLlmsFull, showLlmsIndex } from "./docs/llms-pages.ts";
+import { showRobots } from "./docs/robots-page.ts";
 import { showSearch } from "./docs/search-page.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
@@ -120,6 +121,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.problemPath(":code"), "anyone", showDocument),
 	page(paths.LLMS_INDEX_PATH, "anyone", showLlmsIndex),
 	page(paths.LLMS_FULL_PATH, "anyone", showLlmsFull),
+	page(paths.ROBOTS_PATH, "anyone", showRobots),
 	page(paths.DOCS_SEARCH_PATH, "anyone", showSearch),
 	page(paths.OPERATIONS_PATH, "staff", showDocument),
 	page(markdownPath(paths.OPERATIONS_PATH), "staff", showDocument),

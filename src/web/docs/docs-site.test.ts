@@ -63,6 +63,23 @@ test("programs get every document as Markdown, without a cookie, with this netwo
 	}
 });
 
+test("/robots.txt lets search engines read the documentation and nothing else", async (t) => {
+	const site = await openTestSite(t);
+	const { status, headers, text, setCookies } = await site.browser().open("/robots.txt");
+	assert.deepEqual([status, setCookies], [200, []]);
+	assert.equal(headers.get("content-type"), "text/plain; charset=UTF-8");
+	assert.deepEqual(text.split("\n"), [
+		"User-agent: *",
+		"Allow: /docs",
+		"Allow: /problems",
+		"Allow: /downloads",
+		"Allow: /llms",
+		"Allow: /assets/",
+		"Disallow: /",
+		"",
+	]);
+});
+
 test("a request that prefers text/markdown gets the Markdown of the same page", async (t) => {
 	const site = await openTestSite(t);
 	const open = async (accept: string, path = "/docs/api") =>
