@@ -70,8 +70,7 @@ static class Receiver
             if (isNew) File.WriteAllBytes(file + ".part", body); // half, on a full disk
             if (isNew) File.Move(file + ".part", file);
             Nonces[nonce] = sentAt + ToleranceSeconds; // not if storing failed: it may come again
-            // The slow work, beside the answer. Events come in any order: use this one only if its
-            // status ranks above the one you have (rule 8 of the guide).
+            // The slow work, beside the answer. Use a status only if it ranks above yours (rule 8).
             string line = $"{news.@event} {news.conversionId} {news.orderId} {news.status}";
             if (isNew) Task.Run(() => Console.WriteLine(line));
             why = "";

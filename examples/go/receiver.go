@@ -78,8 +78,8 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		}
 		w.WriteHeader(204)
 		if isNew {
-			// Slow work goes here, so that the answer does not wait for it. Events come in any order:
-			// use this one only if its status ranks above the one you have (rule 8 of the guide).
+			// Slow work goes here, so that the answer does not wait for it. Events come in any
+			// order: use a status only if it ranks above the one you have (guide, rule 8).
 			go fmt.Println(e.Event, e.ConversionId, e.OrderId, e.Status)
 		}
 		nonces[nonce] = true

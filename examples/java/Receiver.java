@@ -66,8 +66,7 @@ public class Receiver {
         boolean isNew = !Files.exists(file); // the same event may come twice
         if (isNew) Files.move(Files.write(Path.of(file + ".part"), body), file);
         NONCES.put(nonce, sentAt + TOLERANCE_SECONDS); // not if storing failed: it may come again
-        // The work, beside the answer. Events come in any order: use this one only if its status
-        // ranks above the one you have (rule 8 of the guide).
+        // The work, beside the answer. Use a status only if it ranks above yours (guide, rule 8).
         String line = String.join(" ", event, id, field("orderId", body), field("status", body));
         if (isNew) CompletableFuture.runAsync(() -> System.out.println(line));
         return new Answer(204, "");
