@@ -67,20 +67,16 @@ for (const [what, text, folded] of FOLDED) {
 	test(`an address in lower case: ${what}`, () => equal(foldMailAddress(text), folded));
 }
 
-test("no two characters become the same one in a folded address, except a letter and its capital", () => {
-	const sources = new Map<string, string[]>();
-	for (let code = 0; code <= 0x10ffff; code++) {
-		if (code >= 0xd800 && code <= 0xdfff) continue;
+test("every capital letter has a lower case of its own in a folded address, or stays as it is", () => {
+	const capitals = new Map<string, string>();
+	// All letters with a case are in the first two planes of Unicode.
+	for (let code = 0; code <= 0x1ffff; code++) {
 		const letter = String.fromCodePoint(code);
-		const folded = foldMailAddress(`.${letter}.`).slice(1, -1);
-		sources.set(folded, [...(sources.get(folded) ?? []), letter]);
+		if (!/\p{Lu}/u.test(letter)) continue;
+		const folded = foldMailAddress(letter);
+		equal(capitals.get(folded), undefined, `U+${code.toString(16)}`);
+		capitals.set(folded, letter);
+		ok(folded === letter || !/\p{Lu}/u.test(folded), `U+${code.toString(16)}`);
 	}
-	for (const [folded, letters] of sources) {
-		ok(
-			letters.length === 1 ||
-				letters.join() === `${folded.toUpperCase()},${folded}` ||
-				letters.join() === `${folded},${folded.toUpperCase()}`,
-			letters.join(),
-		);
-	}
+	ok(capitals.size > 1_000);
 });
