@@ -9,7 +9,8 @@ import { showOrderId } from "../domain/visible-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
 import {
-	type FailingShops,
+	countFailing,
+	type FailingReceivers,
 	MAX_COUNTED_UNDELIVERED,
 	type Undelivered,
 } from "../store/queries/delivery-health.ts";
@@ -193,27 +194,42 @@ function countUndelivered(count: number): string {
 	return count < MAX_COUNTED_UNDELIVERED ? countCallbacks(count) : `${count} or more callbacks`;
 }
 
-/** Composes the mail to the network's staff about all shops whose callbacks fail. */
+/** Composes the mail to the network's staff about all shops and partners whose callbacks fail. */
 export function composeStaffMail(
-	{ shops, more }: FailingShops,
+	{ shops, partners }: { shops: FailingReceivers; partners: FailingReceivers },
 	zone: Zone,
 	publicUrl: string,
 ): Omit<Mail, "to"> {
-	const count = shops.length + more;
-	const described = shops.map((shop) => [
-		`${quote(shop.name)} (${shop.publicId}), failing since ${minuteIn(shop.sinceMs, zone)}: ${explainFailure(shop).cause}`,
-		`Waiting: ${shop.waiting}. Failed permanently and not resent: ${shop.failed}.`,
-		`${publicUrl}/programmes/${shop.publicId}/overview`,
-	]);
+	const describe = ({ receivers }: FailingReceivers, pathOf: (publicId: string) => string) =>
+		receivers.map((receiver) => [
+			`${quote(receiver.name)} (${receiver.publicId}), failing since ${minuteIn(receiver.sinceMs, zone)}: ${explainFailure(receiver).cause}`,
+			`Waiting: ${receiver.waiting}. Failed permanently and not resent: ${receiver.failed}.`,
+			`${publicUrl}${pathOf(receiver.publicId)}`,
+		]);
+	const ends = ({ receivers, more }: FailingReceivers, noun: string, path: string) =>
+		receivers.length === 0
+			? []
+			: [
+					...(more === 0 ? [] : [[`${more} more ${noun} are failing.`]]),
+					[`All ${noun}:`, `${publicUrl}${path}`],
+				];
 	const paragraphs = [
-		["Their owners and developers are told, too. Ask those who do not react whether they need help."],
-		...described,
-		...(more === 0 ? [] : [[`${more} more are failing.`]]),
-		["All programmes:", `${publicUrl}/programmes`],
+		["Their own people are told, too. Ask those who do not react whether they need help."],
+		...describe(shops, (publicId) => `/programmes/${publicId}/overview`),
+		...ends(shops, "programmes", "/programmes"),
+		...describe(partners, (publicId) => `/partner/${publicId}/callbacks`),
+		...ends(partners, "partners", "/partners"),
 		["You get this mail at most once a day. Switch it off under:", `${publicUrl}/account#settings`],
 	];
+	const counts = [countOf(countFailing(shops), "shop"), countOf(countFailing(partners), "partner")];
 	return {
-		subject: count === 1 ? "Callbacks to 1 shop are failing" : `Callbacks to ${count} shops are failing`,
+		subject: `Callbacks to ${counts.filter((words) => words !== "").join(" and ")} are failing`,
 		text: paragraphs.map((lines) => lines.join("\n")).join("\n\n"),
 	};
+}
+
+/** Returns the number with its noun, or an empty text for none. */
+function countOf(count: number, noun: string): string {
+	if (count === 0) return "";
+	return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }

@@ -9,7 +9,7 @@ import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES, type MailKind } from ".
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Mail } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, type Topic, takeChanges } from "../store/queries/audit.ts";
-import { countUndelivered, listFailingShops } from "../store/queries/delivery-health.ts";
+import { countFailing, countUndelivered, listFailing } from "../store/queries/delivery-health.ts";
 import { listMailsOn, type MailState } from "../store/queries/mail-queue.ts";
 import {
 	claimNoticeMail,
@@ -306,16 +306,17 @@ async function findOwner(
 }
 
 const STAFF_INTERVAL_MS = DAY_MS;
-/** Maximum number of shops that the mail lists. The page with all programmes shows the others. */
-const MOST_SHOPS_TOLD = 20;
+/** Maximum number of shops, and of partners, that the mail names. The pages with all of them show the others. */
+const MOST_NAMED = 20;
 
-/** Returns one mail to staff about all shops whose callbacks fail now, or undefined if there are none. */
+/** Returns one mail to staff about all shops and partners whose callbacks fail now, or undefined if there are none. */
 async function newsForStaff(db: Db, nowMs: number, publicUrl: string): Promise<News | undefined> {
 	const notSinceMs = nowMs - STAFF_INTERVAL_MS;
 	const readers = await findStaffToTell(db, notSinceMs);
 	if (readers.length === 0) return undefined;
-	const failing = await listFailingShops(db, MOST_SHOPS_TOLD, nowMs);
-	if (failing.shops.length === 0) return undefined;
+	const shops = await listFailing(db, "shop", MOST_NAMED, nowMs);
+	const partners = await listFailing(db, "partner", MOST_NAMED, nowMs);
+	if (countFailing(shops) + countFailing(partners) === 0) return undefined;
 	return {
 		topic: "staff:failing",
 		intervalMs: STAFF_INTERVAL_MS,
@@ -323,7 +324,10 @@ async function newsForStaff(db: Db, nowMs: number, publicUrl: string): Promise<N
 		postpone: async (trx, untilMs) => void (await claimStaffMail(trx, nowMs, untilMs - STAFF_INTERVAL_MS)),
 		write: async (trx) =>
 			(await claimStaffMail(trx, notSinceMs, nowMs))
-				? readers.map(({ email, zone }) => ({ to: email, ...composeStaffMail(failing, zone, publicUrl) }))
+				? readers.map(({ email, zone }) => ({
+						to: email,
+						...composeStaffMail({ shops, partners }, zone, publicUrl),
+					}))
 				: [],
 	};
 }

@@ -6,6 +6,7 @@ import type { EngineCounters } from "../callbacks/counters.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { AnsweredRequest, Clock, DiskSpace } from "../ports.ts";
+import { countFailing } from "../store/queries/delivery-health.ts";
 import type { Figures } from "../store/queries/figures.ts";
 import type { Connections } from "../store/store.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
@@ -220,12 +221,12 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 		"Programmes whose callbacks are failing seriously now, up to 200",
 		() => {
 			const figures = read();
-			return figures && figures.failing.shops.length + figures.failing.more;
+			return figures && countFailing(figures.failing);
 		},
 	);
 	// The series are labelled with the public id, because a shop's name may change and does not belong on a
 	// dashboard.
-	const shops = () => read()?.failing.shops ?? [];
+	const shops = () => read()?.failing.receivers ?? [];
 	gauges(
 		"ringback_failing_programme_undelivered",
 		"Undelivered callbacks of the programmes that are failing the most, 20 at most, each counted up to 2,000",

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { publishLastingTrouble } from "../../src/callbacks/failure-notices.ts";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { listFailingShops } from "../../src/store/queries/delivery-health.ts";
+import { listFailing } from "../../src/store/queries/delivery-health.ts";
 import {
 	addFailures,
 	addRecoveries,
@@ -226,9 +226,9 @@ eachDatabase("shops whose callbacks are failing", (database) => {
 			.where("id", "=", removed.receiver_id)
 			.execute();
 		const ours = new Set([few, many, watched, ended, removed].map(({ public_id }) => public_id));
-		const { shops } = await listFailingShops(store.db, 1_000, START_MS);
+		const { receivers } = await listFailing(store.db, "shop", 1_000, START_MS);
 		deepEqual(
-			shops
+			receivers
 				.filter(({ publicId }) => ours.has(publicId))
 				.map(({ publicId, waiting, failed: lost, sinceMs }) => [publicId, waiting, lost, sinceMs - START_MS]),
 			[
@@ -236,8 +236,8 @@ eachDatabase("shops whose callbacks are failing", (database) => {
 				[few.public_id, 1, 0, -9],
 			],
 		);
-		const first = await listFailingShops(store.db, 1, START_MS);
-		deepEqual([first.shops.length, first.more >= 1], [1, true]);
+		const first = await listFailing(store.db, "shop", 1, START_MS);
+		deepEqual([first.receivers.length, first.more >= 1], [1, true]);
 	});
 });
 

@@ -55,7 +55,7 @@ import {
 	countFailed,
 	countUndelivered,
 	countWaiting,
-	listFailingShops,
+	listFailing,
 	sumCallbacks,
 } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -613,7 +613,7 @@ const READS: readonly Read[] = [
 	[
 		"shops whose callbacks are failing",
 		["notices_open", "queue_by_due", "undelivered_in_sight"],
-		(db) => listFailingShops(db, 10, START_MS),
+		(db) => listFailing(db, "shop", 10, START_MS),
 	],
 	[
 		"audit entries of a programme",

@@ -4,7 +4,7 @@
 
 import { type RawBuilder, sql } from "kysely";
 import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
-import type { ReceiverId } from "../../domain/receiver.ts";
+import type { ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 
@@ -173,14 +173,15 @@ export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Pr
 	return { delivered: Number(delivered), failed: Number(failed) };
 }
 
-// Lists the shops whose callbacks are failing now, for the network's staff. Shops with the most undelivered callbacks
-// come first.
+// Lists the shops or partners whose callbacks are failing now, for the network's staff. Those with the most undelivered
+// callbacks come first.
 
 type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http_status" | "last_detail";
 
-export interface FailingShop
+export interface FailingReceiver
 	extends Pick<NoticesTable, Failure>,
 		Pick<WatchedTrouble, "failedAttempts" | "failures"> {
+	/** Public id of the programme or partner. */
 	publicId: string;
 	name: string;
 	sinceMs: number;
@@ -191,41 +192,54 @@ export interface FailingShop
 }
 
 /**
- * Maximum number of failing shops that are read, beginning with the one that has failed for longest. If more fail at
- * once, the fault is ours.
+ * Maximum number of failing shops, and of failing partners, that are read, beginning with the one that has failed for
+ * longest. If more fail at once, the fault is ours.
  */
 const MAX_LOOKED_AT = 200;
 
-export interface FailingShops {
-	shops: readonly FailingShop[];
-	/** Number of failing shops that are not listed. */
+export interface FailingReceivers {
+	receivers: readonly FailingReceiver[];
+	/** Number of failing receivers that are not listed. */
 	more: number;
 }
 
-export async function listFailingShops(db: Db, limit: number, nowMs: number): Promise<FailingShops> {
-	const failing = await readFailing(db);
+export async function listFailing(
+	db: Db,
+	kind: ReceiverKind,
+	limit: number,
+	nowMs: number,
+): Promise<FailingReceivers> {
+	const failing = await readFailing(db, kind);
 	const serious = failing.filter(
-		(shop) => shop.toldAtMs !== null || isSerious({ ...shop, openedAtMs: shop.sinceMs }, nowMs),
+		(receiver) =>
+			receiver.toldAtMs !== null || isSerious({ ...receiver, openedAtMs: receiver.sinceMs }, nowMs),
 	);
-	const undelivered = ({ waiting, failed }: FailingShop) => waiting + failed;
+	const undelivered = ({ waiting, failed }: FailingReceiver) => waiting + failed;
 	const worstFirst = serious.sort((a, b) => undelivered(b) - undelivered(a) || a.sinceMs - b.sinceMs);
-	return { shops: worstFirst.slice(0, limit), more: Math.max(0, worstFirst.length - limit) };
+	return { receivers: worstFirst.slice(0, limit), more: Math.max(0, worstFirst.length - limit) };
 }
 
-async function readFailing(db: Db): Promise<FailingShop[]> {
+/** Returns the number of failing receivers, also of those that are not listed. */
+export function countFailing({ receivers, more }: FailingReceivers): number {
+	return receivers.length + more;
+}
+
+async function readFailing(db: Db, kind: ReceiverKind): Promise<FailingReceiver[]> {
 	const few = sql.lit(MAX_COUNTED_UNDELIVERED);
+	const owner =
+		kind === "shop" ? sql`programmes p on p.id = r.programme_id` : sql`partners p on p.id = r.partner_id`;
 	// Few notices are open at a time. The condition on receiver_id is always true and makes the database use the index
 	// notices_open.
-	const { rows } = await sql<FailingShop>`
+	const { rows } = await sql<FailingReceiver>`
 		select p.public_id as "publicId", p.name, n.opened_at_ms as "sinceMs", n.told_at_ms as "toldAtMs",
 			n.failed_attempts as "failedAttempts", n.failures, n.last_failed_at_ms, n.last_result, n.last_verdict,
 			n.last_http_status, n.last_detail,
 			(select count(*) from (select 1 from queue q where q.receiver_id = n.receiver_id limit ${few}) f) as waiting,
 			(select count(*) from (select 1 from undelivered u where u.receiver_id = n.receiver_id
 				and u.state = 'failed' and u.set_aside is null limit ${few}) f) as failed
-		from (select * from notices where kind = 'callbacks_failing' and ended_at_ms is null and receiver_id > 0
-			order by opened_at_ms limit ${MAX_LOOKED_AT}) n
-		join receivers r on r.id = n.receiver_id join programmes p on p.id = r.programme_id
-		where r.endpoint_id is not null`.execute(db);
+		from notices n join receivers r on r.id = n.receiver_id join ${owner}
+		where n.kind = 'callbacks_failing' and n.ended_at_ms is null and n.receiver_id > 0
+			and r.endpoint_id is not null
+		order by n.opened_at_ms limit ${MAX_LOOKED_AT}`.execute(db);
 	return rows;
 }

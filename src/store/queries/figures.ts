@@ -4,7 +4,7 @@
 import { sql } from "kysely";
 import { MAILED_ROLES, NOTICE_KINDS } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
-import { countFew, type FailingShops, listFailingShops } from "./delivery-health.ts";
+import { countFew, type FailingReceivers, listFailing } from "./delivery-health.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
@@ -12,7 +12,9 @@ export interface Figures extends StoreSize {
 	unmailedNotices: number;
 	/** Number of mails that are due, without those that the server has refused. */
 	waitingMails: number;
-	failing: FailingShops;
+	/** Shops whose callbacks are failing. */
+	failing: FailingReceivers;
+	failingPartners: FailingReceivers;
 }
 
 /** Maximum number of notices and mails that are counted. Nobody needs the exact number above it. */
@@ -27,7 +29,8 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
 		...(await store.measureSize()),
 		unmailedNotices: await countUnmailedNotices(db, nowMs),
 		waitingMails: await countWaitingMails(db, nowMs),
-		failing: await listFailingShops(db, MAX_FAILING_SHOWN, nowMs),
+		failing: await listFailing(db, "shop", MAX_FAILING_SHOWN, nowMs),
+		failingPartners: await listFailing(db, "partner", MAX_FAILING_SHOWN, nowMs),
 	};
 }
 

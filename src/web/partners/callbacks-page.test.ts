@@ -191,8 +191,8 @@ test("a partner without a public address gets its secret, the command to listen 
 	assert.match((await browser.open(refused.location ?? "")).text, /A callback URL is saved, so your events/);
 });
 
-test("failing callbacks are announced on the partner's other pages, and with a number in the navigation", async (t) => {
-	const shop = await openPartnerShop(t);
+test("failing callbacks are announced on the partner's other pages, and to staff on System, under Partners and by mail", async (t) => {
+	const shop = await openPartnerShop(t, { hasMail: true });
 	const { browser, base, site } = shop;
 	await saveUrl(shop, { postbackUrl: "https://partner.example/hook", form: "json" });
 	assert.doesNotMatch((await browser.open(`${base}/links`)).text, /Callbacks are failing/);
@@ -207,4 +207,15 @@ test("failing callbacks are announced on the partner's other pages, and with a n
 	assert.match(text, new RegExp(`href="${base}/callbacks\\?state=failed#deliveries"`));
 	const callbacks = (await browser.open(`${base}/callbacks`)).text;
 	assert.equal(callbacks.match(/aria-label="Callbacks are failing"/g)?.length, 1, "the page has it once");
+
+	const person = await site.addStaff();
+	const staff = await site.signIn(person);
+	assert.match((await staff.open("/system")).text, /Callbacks to 1 partner are failing\./);
+	const partners = (await staff.open("/partners")).text;
+	assert.match(partners, /Partners whose callbacks are failing/);
+	assert.match(partners, new RegExp(`href="${base}/callbacks\\?state=failed#deliveries">1<`));
+	await site.tellChanges();
+	const mail = site.mailbox.find(({ to }) => to === person.email);
+	assert.equal(mail?.subject, "Callbacks to 1 partner are failing");
+	assert.ok(mail.text.includes(`${site.deps.publicUrl}${base}/callbacks`), mail.text);
 });

@@ -23,10 +23,18 @@ import {
 } from "../../store/queries/partners.ts";
 import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
+import { type FailingWords, failingSection } from "../failing-section.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm, HIDDEN, readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, tellRefusal, type WebContext } from "../page.ts";
-import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, partnerPeoplePath, withQuery } from "../paths.ts";
+import {
+	earningsPath,
+	PARTNER_TOTALS_PATH,
+	PARTNERS_PATH,
+	partnerCallbacksPath,
+	partnerPeoplePath,
+	withQuery,
+} from "../paths.ts";
 import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -50,6 +58,13 @@ const INVITE_FORM = declareForm({
 		hint: "The mail then names its commission, and for how many days a click counts.",
 	},
 });
+
+const PARTNERS: FailingWords = {
+	kind: "partner",
+	owner: "Partner",
+	path: partnerCallbacksPath,
+	listPath: (partnerId, state) => `${withQuery(partnerCallbacksPath(partnerId), { state })}#deliveries`,
+};
 
 /** Invites a partner, and shows the new partner's page, because the next step is to add it to more programmes. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -88,6 +103,7 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 		body: [
 			ui.pageHeader({ title: "Partners", hint: "Who brings sales to your programmes, and what they earn." }),
 			await waitingAddressesSection(deps),
+			query.search === undefined && query.before === undefined ? await failingSection(deps, PARTNERS) : null,
 			await earnedSection(c, deps, {
 				id: "partners",
 				title: "Partners",

@@ -2,10 +2,9 @@
 // the worst first. People of a shop see their own programmes. A person with a single programme is redirected
 // to it.
 
-import { explainFailure } from "../../callbacks/failure-cause.ts";
-import { type FailingShop, listFailingShops } from "../../store/queries/delivery-health.ts";
 import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
-import { countUndelivered, deliveriesPath } from "../conversion-ui.ts";
+import { deliveriesPath } from "../conversion-ui.ts";
+import { type FailingWords, failingSection, numberLink } from "../failing-section.ts";
 import { cursorOf, MAX_SEARCH_LENGTH, pager, pagesOf, searchBar } from "../filter-query.ts";
 import { sampleForm } from "../network/network-page.ts";
 import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
@@ -15,8 +14,6 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const PAGE_ROWS = 50;
-/** Maximum number of failing programmes that are shown above the list. */
-const MOST_FAILING = 10;
 
 const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "API keys", href: paths.MANY_KEYS_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 
@@ -59,7 +56,7 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 		title,
 		active: "programmes",
 		body: html`${ui.pageHeader({ title, ...headerFor(isStaff, isArchived) })}${
-			isStaff && isWhole ? await failingSection(deps) : null
+			isStaff && isWhole ? await failingSection(deps, SHOPS) : null
 		}<div class="card">${isStaff && !isArchived && !(isWhole && rows.length === 0) ? searchBar({ action: PROGRAMMES_PATH, label: "Find a programme", name: "search", value: search }) : null}${programmeTable(
 			rows,
 			emptyState(),
@@ -76,52 +73,16 @@ function headerFor(isStaff: boolean, isArchived: boolean): { hint: string; actio
 	};
 }
 
-async function failingSection({ store, clock }: WebDeps): Promise<Html | null> {
-	const { shops, more } = await listFailingShops(store.reader, MOST_FAILING, clock.nowMs());
-	if (shops.length === 0) return null;
-	const rest =
-		more === 0 ? "" : ` ${ui.countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`;
-	return ui.section({
-		id: "failing",
-		title: "Failing callbacks",
-		hint: `The shops with the most undelivered callbacks first.${rest}`,
-		body: ui.dataTable<FailingShop>({
-			caption: "Shops whose callbacks are failing",
-			rows: shops,
-			stacks: true,
-			empty: null,
-			columns: [
-				{ title: "Programme", namesRow: true, cell: programmeLink },
-				{ title: "Since", cell: ({ sinceMs }) => ui.timeTag(sinceMs) },
-				{
-					title: "Last failure",
-					cell: (shop) =>
-						html`${shop.last_failed_at_ms === null ? null : ui.timeTag(shop.last_failed_at_ms)}<span class="secondary">${explainFailure(shop).cause}</span>`,
-				},
-				{
-					title: "Waiting",
-					isNumber: true,
-					cell: ({ publicId, waiting }) =>
-						numberLink(waiting, countUndelivered(waiting), deliveriesPath(publicId, "pending")),
-				},
-				{
-					title: "Failed permanently",
-					isNumber: true,
-					cell: ({ publicId, failed }) =>
-						numberLink(failed, countUndelivered(failed), deliveriesPath(publicId, "failed")),
-				},
-			],
-		}),
-	});
-}
-
 function programmeLink({ publicId, name }: { publicId: string; name: string }): Html {
 	return html`<a class="break" href="${paths.overviewPath(publicId)}">${name}</a>`;
 }
 
-function numberLink(number: number, words: string, href: string): Html {
-	return number === 0 ? html`<span class="faint">0</span>` : html`<a href="${href}">${words}</a>`;
-}
+const SHOPS: FailingWords = {
+	kind: "shop",
+	owner: "Programme",
+	path: paths.overviewPath,
+	listPath: deliveriesPath,
+};
 
 const NONE_ARCHIVED = ui.emptyState({
 	isAlone: true,

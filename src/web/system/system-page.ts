@@ -6,6 +6,7 @@ import { sayBytes } from "../../domain/bytes.ts";
 import { isSilent, sumEngines } from "../../domain/process.ts";
 import type { Warning } from "../../domain/warning.ts";
 import { changeHold } from "../../programmes/callback-hold.ts";
+import { countFailing } from "../../store/queries/delivery-health.ts";
 import type { DeliveryPause } from "../../store/queries/delivery-pause.ts";
 import { type Figures, MAX_COUNTED_MAILS, readFigures } from "../../store/queries/figures.ts";
 import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
@@ -18,6 +19,7 @@ import {
 	HOLD_PATH,
 	NETWORK_PATH,
 	OPERATIONS_PATH,
+	PARTNERS_PATH,
 	PROGRAMMES_PATH,
 	RESEND_PATH,
 	SYSTEM_PATH,
@@ -61,21 +63,30 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	return answerPage(c, { title: "System", active: "system", body });
 }
 
-function warningSection(warnings: readonly Warning[], { failing }: Figures): Html {
-	const count = failing.shops.length + failing.more;
-	const shops = html`<li><strong>Callbacks to ${ui.countOf(count, "shop")} are failing.</strong> <a href="${PROGRAMMES_PATH}">See which, and why</a></li>`;
+function warningSection(warnings: readonly Warning[], { failing, failingPartners }: Figures): Html {
+	const shops = failingPoint(countFailing(failing), "shop", PROGRAMMES_PATH);
+	const partners = failingPoint(countFailing(failingPartners), "partner", PARTNERS_PATH);
+	const count = countFailing(failing) + countFailing(failingPartners);
 	return ui.section({
 		id: "warnings",
 		title: "Problems",
 		body: ui.padded(
 			warnings.length + count === 0
 				? ui.message("good", "No problems found.")
-				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}${count === 0 ? null : shops}</ul>`,
+				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}${shops}${partners}</ul>`,
 		),
 	});
 }
 
-function queueSection({ processes, pause, nowMs }: WatchedState, { queued, failing }: Figures): Html {
+function failingPoint(count: number, noun: "shop" | "partner", path: string): Html | null {
+	if (count === 0) return null;
+	return html`<li><strong>Callbacks to ${ui.countOf(count, noun)} are failing.</strong> <a href="${path}">See which, and why</a></li>`;
+}
+
+function queueSection(
+	{ processes, pause, nowMs }: WatchedState,
+	{ queued, failing, failingPartners }: Figures,
+): Html {
 	const engines = sumEngines(processes, nowMs);
 	const running = processes.filter((record) => !isSilent(record, nowMs));
 	return ui.section({
@@ -109,8 +120,13 @@ function queueSection({ processes, pause, nowMs }: WatchedState, { queued, faili
 			{ label: "Being sent", value: ui.count(engines?.inHand ?? 0), hint: "right now, or next" },
 			{
 				label: "Programmes failing",
-				value: ui.count(failing.shops.length + failing.more),
+				value: ui.count(countFailing(failing)),
 				hint: "listed under Programmes",
+			},
+			{
+				label: "Partners failing",
+				value: ui.count(countFailing(failingPartners)),
+				hint: "listed under Partners",
 			},
 			{
 				label: "Processes",
