@@ -55,7 +55,10 @@ const SETTINGS_FORM = declareForm({
 			{ value: "none", label: "None" },
 		],
 	},
-	shops_failing: { label: "Callbacks to shops or partners are failing (at most one mail a day)", isBox: true },
+	shops_failing: {
+		label: "Callbacks to shops or partners are failing (at most one mail a day)",
+		isBox: true,
+	},
 	own_failing: { label: "Callbacks to me as a partner are failing or have recovered", isBox: true },
 });
 const EMAIL_FORM = declareForm({
