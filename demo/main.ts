@@ -1,5 +1,5 @@
-// `npm run demo` shows the product in one command. It starts the service on a temporary SQLite file and a
-// sample shop, lets conversions happen, and prints each callback as the shop received and verified it.
+// `npm run demo` shows the product in one command. It starts the service on a temporary SQLite file, a sample shop and
+// two sample partners, lets conversions happen, and prints each callback as the shop or partner received and verified it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,10 +18,18 @@ import { openProgramme } from "../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../src/programmes/postback-url.ts";
 import { COPY_WINDOW_MS } from "../src/service/stop-signals.ts";
 import { type Service, startService } from "../src/service.ts";
+import type { Partner } from "../src/store/queries/partners.ts";
 import type { Store } from "../src/store/store.ts";
+import { makeCertificates } from "./certificate.ts";
 import { createDemoClock } from "./demo-clock.ts";
 import { must } from "./must.ts";
-import { describeCallback, describeCallbackAsJson } from "./print.ts";
+import {
+	describeCallback,
+	describeCallbackAsJson,
+	describePartnerCallback,
+	describePartnerCallbackAsJson,
+} from "./print.ts";
+import { startSamplePartners, TRACKED_LINK_CODE } from "./sample-partners.ts";
 import { startSampleShop } from "./sample-shop.ts";
 import { issueSampleStatement } from "./sample-statement.ts";
 import { SHOP_NAME, startShopPage } from "./shop-page.ts";
@@ -29,7 +37,8 @@ import { tellStory } from "./story.ts";
 
 const HELP = `npm run demo [-- [--once] [--json]]
 
-Shows Ringback at work: a service on a temporary database, a sample shop, and every callback it receives.
+Shows Ringback at work: a service on a temporary database, a sample shop, two partners, and every
+callback that they receive.
   --once   stop after the story instead of staying up
   --json   one JSON line per thing instead of text
   --help   this`;
@@ -53,15 +62,20 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	// Signals are handled from the start, because Ctrl-C during the demo must also clean up.
 	const interrupted = untilInterrupted();
 	const clock = createDemoClock();
-	const shop = await startSampleShop(clock.nowMs, (callback) =>
+	const certificates = await makeCertificates({ names: ["127.0.0.1", "localhost"] });
+	const shop = await startSampleShop(certificates, clock.nowMs, (callback) =>
 		print(asJson ? describeCallbackAsJson(callback) : describeCallback(callback)),
+	);
+	const partners = await startSamplePartners(certificates, clock.nowMs, (callback) =>
+		print(asJson ? describePartnerCallbackAsJson(callback) : describePartnerCallback(callback)),
 	);
 	const page = await startShopPage();
 	let service: Service | undefined;
 	try {
-		service = await startDemoService(folder, shop.caPem, page.url, clock);
+		service = await startDemoService(folder, certificates.caPem, page.url, clock);
 		const { store } = service;
-		const { apiKey, secret, ...links } = await openSampleProgramme(service, shop.url);
+		const { apiKey, secret, partner, programmeId, ...links } = await openSampleProgramme(service, shop.url);
+		await partners.connect(service, partner, programmeId);
 		const clickUrl = `${page.url}/c/${SAMPLE_LINK.code}`;
 		shop.secret = secret;
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
@@ -76,8 +90,12 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		const story = tellStory(
 			client,
 			shop,
+			partners,
 			clock,
-			() => clickOn(`${clickUrl}?s1=newsletter`),
+			(whose) =>
+				clickOn(
+					whose === "blog" ? `${clickUrl}?s1=newsletter` : `${page.url}/c/${TRACKED_LINK_CODE}?s1=campaign-7`,
+				),
 			() => retryIsPlanned(store),
 			say,
 		);
@@ -90,6 +108,7 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		await service?.stop();
 		page.close();
 		await shop.close();
+		await partners.close();
 		remove();
 	}
 }
@@ -137,7 +156,14 @@ async function startDemoService(
 async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
-): Promise<{ apiKey: string; secret: string; ownerLink: string; partnerLink: string }> {
+): Promise<{
+	apiKey: string;
+	secret: string;
+	partner: Partner;
+	programmeId: number;
+	ownerLink: string;
+	partnerLink: string;
+}> {
 	must(await changeNetwork(service, COMMAND_LINE, { name: "Sample network" }));
 	const { programme } = must(
 		await openProgramme(
@@ -164,7 +190,7 @@ async function openSampleProgramme(
 	const { link: partnerLink } = must(await invitePerson(service, forPartner));
 	await issueSampleStatement(service, partner.id);
 	const links = { ownerLink: ownerLink ?? "", partnerLink: partnerLink ?? "" };
-	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };
+	return { apiKey: issued.key, secret: issued.secret ?? "", partner, programmeId: programme.id, ...links };
 }
 
 /** Follows the link as a browser does. Returns the click ID that the shop's page received. */
@@ -195,7 +221,9 @@ function inviteToLook(
 	say("\nThe demo is complete, and its service runs until you press Ctrl-C. Open:");
 	say(`  ${clickUrl}   a partner's link: it leads to the shop's page; press Buy, and the sale is credited`);
 	say(`  ${ownerLink}   the shop owner's pages: approve the sale under Conversions`);
-	say(`  ${partnerLink}   in a private window, the partner's pages: earnings, links and a statement`);
+	say(
+		`  ${partnerLink}   in a private window, the partner's pages: earnings, links, callbacks and a statement`,
+	);
 	say(
 		`  ${welcomeLink ?? url}   in another one, the network's staff: "Sample shop" is under Programmes, the partner's statement under Statements`,
 	);

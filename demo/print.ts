@@ -1,5 +1,6 @@
 // Prints a callback for people, or as JSON for scripts.
 
+import type { PartnerCallback } from "./sample-partners.ts";
 import type { ReceivedCallback } from "./sample-shop.ts";
 
 export function describeCallbackAsJson({
@@ -38,4 +39,20 @@ export function describeCallback({
 		"",
 	];
 	return lines.join("\n");
+}
+
+export function describePartnerCallbackAsJson({ verification, ...callback }: PartnerCallback): string {
+	return JSON.stringify({ type: "partner", ...callback, verified: verification.ok });
+}
+
+/** Describes a callback to a partner. A tracker gets its values in the query, and the blog in a JSON body. */
+export function describePartnerCallback({ who, method, path, verification }: PartnerCallback): string {
+	const signature = verification.ok ? "signature verified" : `REFUSED (${verification.reason})`;
+	const event = verification.ok ? verification.event : null;
+	const told =
+		event === null
+			? ""
+			: `, ${event.event}, commission ${event.commission} ${event.currency}, sub1 ${event.sub1}`;
+	const reader = who === "blog" ? "the blog's program" : "the tracker";
+	return `    → ${reader} got ${method} ${path}${told}: ${signature}\n`;
 }

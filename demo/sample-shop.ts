@@ -1,11 +1,12 @@
-// The demo's shop as the sender of callbacks sees it. It is an HTTPS server with its own certificate. It
+// The demo's shop as the sender of callbacks sees it. It is an HTTPS server. It
 // verifies every callback with the receiver library, as a real shop would, and can be made to answer 503.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Verification, verifyPostback } from "@ringback/receiver";
-import { makeCertificates } from "./certificate.ts";
+import { createArrivals } from "./arrivals.ts";
+import type { Certificates } from "./certificate.ts";
 
 export interface ReceivedCallback {
 	method: string;
@@ -19,7 +20,6 @@ export interface ReceivedCallback {
 
 export interface SampleShop {
 	url: string;
-	caPem: string;
 	/** Signing secret. It is known only after the first key of the programme was issued. */
 	secret: string;
 	/** Makes the shop answer the next callback for this order with 503, once. */
@@ -30,17 +30,14 @@ export interface SampleShop {
 }
 
 const PATH = "/ringback/postback?shop=demo";
-/** Generous time limit for the slowest laptop. A working demo never waits that long. */
-const ARRIVAL_TIMEOUT_MS = 20_000;
 
 export async function startSampleShop(
+	{ certPem, keyPem }: Certificates,
 	nowMs: () => number,
 	onCallback: (callback: ReceivedCallback) => void,
 ): Promise<SampleShop> {
-	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1", "localhost"] });
 	const failing = new Set<string>();
-	let arrived = 0;
-	let onArrival = (): void => undefined;
+	const arrivals = createArrivals("callbacks");
 
 	const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
 		take(request, response).catch(() => response.destroy());
@@ -69,8 +66,7 @@ export async function startSampleShop(
 			verification,
 			answered,
 		});
-		arrived++;
-		onArrival();
+		arrivals.add();
 	}
 
 	function judge(verification: Verification): number {
@@ -80,25 +76,9 @@ export async function startSampleShop(
 
 	const shop: SampleShop = {
 		url: `https://127.0.0.1:${port}${PATH}`,
-		caPem,
 		secret: "",
 		failNext: (orderId) => failing.add(orderId),
-		waitFor(count) {
-			return new Promise((resolve, reject) => {
-				const timer = setTimeout(
-					() => reject(new Error(`only ${arrived} of ${count} callbacks arrived`)),
-					ARRIVAL_TIMEOUT_MS,
-				);
-				// The timer does not keep the process alive, because the shop's server already does.
-				timer.unref();
-				onArrival = () => {
-					if (arrived < count) return;
-					clearTimeout(timer);
-					resolve();
-				};
-				onArrival();
-			});
-		},
+		waitFor: arrivals.waitFor,
 		close() {
 			return new Promise((resolve) => {
 				server.close(() => resolve());

@@ -19,15 +19,26 @@ interface PrintedRequest {
 	answered: number;
 }
 
+/** A callback to one of the demo's partners. */
+interface PartnerRequest {
+	type: "partner";
+	who: string;
+	method: string;
+	path: string;
+	body: string;
+	verified: boolean;
+}
+
 interface Printed {
 	secret: string;
 	requests: PrintedRequest[];
+	partnerRequests: PartnerRequest[];
 }
 
 type EventBody = Record<string, string | boolean | null>;
 
 describe("npm run demo -- --once --json", () => {
-	let printed: Printed = { secret: "", requests: [] };
+	let printed: Printed = { secret: "", requests: [], partnerRequests: [] };
 	before(async () => {
 		await takeUsualPort({ after });
 		printed = await runDemo(openHome({ after }));
@@ -50,6 +61,38 @@ describe("npm run demo -- --once --json", () => {
 	test("the demo's first sale comes from a partner's link and has the partner's commission of ten percent", () => {
 		const [first = {}] = printed.requests.map(bodyOf);
 		deepEqual([first["orderId"], first["basketValue"], first["commission"]], ["1001", "129.90", "12.99"]);
+	});
+
+	test("the blog's JSON program and the tracker are told of each step of their sales, with what a refund left", () => {
+		const told = (name: string) => printed.partnerRequests.filter(({ who }) => who === name);
+		ok(printed.partnerRequests.every(({ verified }) => verified));
+		deepEqual(
+			told("tracker").map(({ method, path }) => `${method} ${path}`),
+			[
+				["31.03", "RECORDED", ""],
+				["20.00", "APPROVED", ""],
+				["20.00", "REVERSED", "RETURN"],
+			].map(
+				([payout, status, reason]) =>
+					`GET /tracker/postback?cid=campaign-7&payout=${payout}&status=${status}&reason=${reason}`,
+			),
+		);
+		const events = told("blog").map(({ method, body }) => ({ method, ...JSON.parse(body) }));
+		deepEqual(
+			events.map(({ method, event, sub1, test: isTest }) => [method, event, sub1, isTest]),
+			[
+				["POST", "conversion.recorded", "newsletter", false],
+				["POST", "conversion.approved", "newsletter", false],
+				["POST", "conversion.recorded", "newsletter", false],
+				["POST", "conversion.rejected", "newsletter", false],
+				["POST", "conversion.recorded", "newsletter", true],
+				["POST", "conversion.recorded", "newsletter", false],
+			],
+		);
+		ok(
+			events.every((event) => !("orderId" in event)),
+			"a partner sees no order",
+		);
 	});
 
 	test("the demo shows all four events, a test conversion, and a failure with its retry", () => {
@@ -144,7 +187,12 @@ async function runDemo(home: Home): Promise<Printed> {
 		.map((line) => JSON.parse(line) as unknown);
 	const { type, secret } = first as { type: string; secret: string };
 	equal(type, "secret");
-	return { secret, requests: rest as PrintedRequest[] };
+	const isPartners = (line: unknown): line is PartnerRequest => (line as { type: string }).type === "partner";
+	return {
+		secret,
+		requests: rest.filter((line) => !isPartners(line)) as PrintedRequest[],
+		partnerRequests: rest.filter(isPartners),
+	};
 }
 
 function bodyOf({ bodyBase64 }: PrintedRequest): EventBody {
