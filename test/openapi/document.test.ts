@@ -165,6 +165,16 @@ describe("the examples in the document", () => {
 		ok(count > 20, `${count} examples`);
 	});
 
+	test("no refusal of an operation lists a code twice", () => {
+		for (const { operationId, responses } of operations(document)) {
+			for (const [status, { content }] of Object.entries(responses)) {
+				const { allOf = [] } = content?.["application/problem+json"]?.schema ?? {};
+				const codes = allOf.flatMap(({ properties }) => properties?.["code"]?.enum ?? []);
+				equal(new Set(codes).size, codes.length, `${operationId} ${status}: ${codes.join(", ")}`);
+			}
+		}
+	});
+
 	test("no two operations have the same ID, because generators make a function of each", () => {
 		const ids = operations(document).map(({ operationId }) => operationId);
 		deepEqual(

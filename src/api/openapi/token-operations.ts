@@ -2,7 +2,7 @@
 
 import type * as z from "zod";
 import { codesOf } from "../../domain/fault.ts";
-import { pathNames, type TokenRoute } from "../token-api/route.ts";
+import { COMMON_FAULT_KINDS, pathNames, type TokenRoute } from "../token-api/route.ts";
 import { TOKEN_ROUTES } from "../token-api/routes.ts";
 import type { Instance } from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
@@ -33,12 +33,7 @@ function describe(instance: Instance, route: TokenRoute): Operation {
 	const { operationId, summary, description, query, body, sample, faults } = route;
 	const tag = route.right === "partner" ? PARTNER_TAG : NETWORK_TAG;
 	const right = route.right === "manage" ? " It needs a token that may change." : "";
-	const codes = codesOf(
-		...(body === undefined ? [] : (["body"] as const)),
-		...(["token", "token rate", "fields"] as const),
-		...faults,
-		"own",
-	);
+	const codes = codesOf(...(body === undefined ? [] : (["body"] as const)), ...COMMON_FAULT_KINDS, ...faults);
 	const parameters = [
 		...pathNames(route).map(pathParameter),
 		...(query === undefined ? [] : queryParameters(query)),

@@ -135,7 +135,7 @@ export const EVENT_ROUTES: readonly TokenRoute[] = [
 			example: EXAMPLE_STREAM,
 			mediaType: "text/event-stream",
 		},
-		faults: ["fields", "cursor", "stream", "partner stream"],
+		faults: ["cursor", "stream", "partner stream"],
 		async handle(call, deps) {
 			const { streams, store } = deps;
 			const testOnly = readTestOnly(call.query);
@@ -178,7 +178,7 @@ export const EVENT_ROUTES: readonly TokenRoute[] = [
 			schema: ANSWERS_KEPT_BODY,
 			example: { kept: 1 },
 		},
-		faults: ["fields", "partner stream"],
+		faults: ["partner stream"],
 		async handle(call, deps) {
 			const partner = await findListeningPartner(deps, call);
 			if (!partner.ok) return partner;

@@ -51,6 +51,15 @@ export interface TokenAnswer<Body> {
 	isNew?: boolean;
 }
 
+/** Kinds of faults that every call with a token can be refused with. */
+export const COMMON_FAULT_KINDS = [
+	"token",
+	"token rate",
+	"fields",
+	"own",
+] as const satisfies readonly FaultKind[];
+type CommonFaultKind = (typeof COMMON_FAULT_KINDS)[number];
+
 interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, Answer extends z.ZodType> {
 	method: "GET" | "POST" | "PATCH" | "DELETE";
 	/** Path with its parameters in braces, such as "/v1/network/programmes/{programmeId}". */
@@ -79,7 +88,7 @@ interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, A
 	/** True if the call may answer 201. */
 	creates?: boolean;
 	/** Kinds of faults that this call can be refused with, in addition to those of every call with a token. */
-	faults: readonly Exclude<FaultKind, "inbound log">[];
+	faults: readonly Exclude<FaultKind, CommonFaultKind | "inbound log">[];
 	handle(
 		call: TokenCall<z.output<Query>, z.output<Body>>,
 		deps: TokenApiDeps,
