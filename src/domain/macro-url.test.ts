@@ -52,6 +52,11 @@ test("an unknown macro is refused, and the sentence lists the known ones", () =>
 	}
 });
 
+test("a sub ID as it is called in links is refused with the name of its macro", () => {
+	const parsed = parseMacroUrl("https://tracker.example/?cid={s2}");
+	equal(!parsed.ok && parsed.fault.detail, '"{s2}" is not a macro. The macro of this sub ID is {sub2}.');
+});
+
 test("placeholders of other networks, and URLs that are wrong in another way, are refused", () => {
 	const codes = [
 		"https://t.example/?a=[status]",

@@ -21,11 +21,11 @@ export function parseMacroUrl(text: string): Result<PostbackUrl> {
 	const rest = query.join("?").replace(MACRO, (macro, name: string) => (isField(name) ? "" : macro));
 	const unknown = /\{[^{}]*\}?|\}|%7B[^&]*?%7D/i.exec(rest)?.[0];
 	if (unknown !== undefined) {
-		return refuse(
-			"postback_url_unknown_macro",
-			`"${unknown}" is not a macro. These are: ${MACRO_LIST}.`,
-			"postbackUrl",
-		);
+		// In a partner's link the sub IDs are called s1, s2 and s3.
+		const subId = /^\{s([123])\}$/.exec(unknown)?.[1];
+		const advice =
+			subId === undefined ? `These are: ${MACRO_LIST}.` : `The macro of this sub ID is {sub${subId}}.`;
+		return refuse("postback_url_unknown_macro", `"${unknown}" is not a macro. ${advice}`, "postbackUrl");
 	}
 	return refusePlaceholder(`${beforeQuery}?${rest}`) ?? parsePostbackUrl(text);
 }

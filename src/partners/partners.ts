@@ -181,7 +181,8 @@ function readSite(typed: string): Result<string> {
 
 /** Adds https:// to an address that was typed without it, such as "blog.example". */
 export function withScheme(text: string): string {
-	return text === "" || /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
+	const hasScheme = /^[a-z][a-z0-9+.-]*:/i.test(text) || text.includes("://");
+	return text === "" || hasScheme ? text : `https://${text}`;
 }
 
 /**

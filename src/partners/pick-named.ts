@@ -19,24 +19,30 @@ export async function findNamedProgramme(db: Db, typed: string): Promise<Result<
 }
 
 /**
- * Returns the match if there is only one, or if exactly one has the whole typed text as its name. Otherwise
- * refuses.
+ * Returns the match that has the whole typed text as its name or ID. Otherwise refuses, and lists the names that
+ * contain the text. A part of a name is not enough, because the choice decides about money.
  */
 export function pickNamed<Match extends { name: string; publicId: string }>(
 	found: readonly Match[],
 	typed: string,
 	noun: "programme" | "partner",
 ): Result<Match> {
-	const exact = found.filter(({ name }) => foldText(name) === foldText(typed));
-	const [match, ...others] = exact.length > 0 ? exact : found;
-	if (match === undefined) {
+	const isMeant = ({ name, publicId }: Match) => publicId === typed || foldText(name) === foldText(typed);
+	const [match, ...others] = found.filter(isMeant);
+	if (match !== undefined && others.length === 0) return succeed(match);
+	if (found.length === 0) {
 		const text =
 			noun === "partner"
 				? "No partner of this programme has this name or ID. Add them first, under Partners."
-				: "No programme has this name or ID. Enter part of the name, or the ID.";
+				: "No programme has this name or ID. Enter the whole name, or the ID.";
 		return refuse(`unknown_${noun}`, text, noun);
 	}
-	if (others.length === 0) return succeed(match);
-	const several = [match, ...others].map(({ name, publicId }) => `${name} (${publicId})`).join(", ");
-	return refuse(`unknown_${noun}`, `Several match: ${several}. Enter the ID of the one you mean.`, noun);
+	const close = (match === undefined ? found : [match, ...others])
+		.map(({ name, publicId }) => `${name} (${publicId})`)
+		.join(", ");
+	const text =
+		match === undefined
+			? `No ${noun} has exactly this name. Similar names: ${close}. Enter the whole name, or the ID.`
+			: `Several match: ${close}. Enter the ID of the one you mean.`;
+	return refuse(`unknown_${noun}`, text, noun);
 }

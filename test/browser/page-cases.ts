@@ -347,7 +347,7 @@ async function saveWrongUrl(page: Page): Promise<void> {
 
 async function openDelivery(page: Page): Promise<void> {
 	await page.locator("#deliveries-live a").first().click();
-	await page.getByRole("heading", { name: "Attempt 1 of 7" }).waitFor();
+	await page.getByRole("heading", { name: "Attempt 1" }).waitFor();
 	await openDetails(page);
 }
 

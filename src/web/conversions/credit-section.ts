@@ -180,7 +180,7 @@ function assignForm(
 ): Html {
 	const effect =
 		status === "APPROVED"
-			? "The commission is taken from the account of the present partner, and the new partner's account gets the new one. No callback announces the change."
+			? "The commission is taken from the account of the present partner, and the new partner's account gets the new one. The shop gets no callback about this change. The partners do, if they have a callback URL."
 			: "The shop gets the new amounts with the next callback.";
 	return ui.foldable(
 		"Change the partner",

@@ -182,6 +182,12 @@ interface ShownAttempt {
 	next: Content;
 }
 
+/** Returns whether no attempt follows this one by itself, because of its result. */
+function isFinal({ result, http_status }: ListedAttempt): boolean {
+	const verdict = judgeResult(result, http_status);
+	return verdict !== "retry" && verdict !== "delivered";
+}
+
 function attemptSection(shown: ShownAttempt): Html {
 	const { attempt, number } = shown;
 	const { title, meaning, advice } = explainAttempt(attempt);
@@ -190,7 +196,7 @@ function attemptSection(shown: ShownAttempt): Html {
 	const detail = technicalDetail(attempt);
 	return ui.section({
 		id: `attempt-${attempt.seq}`,
-		title: `Attempt ${number} of ${MAX_ATTEMPTS}`,
+		title: isFinal(attempt) ? `Attempt ${number}` : `Attempt ${number} of ${MAX_ATTEMPTS}`,
 		hint: html`${ui.timeTag(attempt.started_at_ms)}${attempt.run > 1 ? " · resent by hand" : null}`,
 		actions: ui.badge(tone, title),
 		body: ui.padded(

@@ -126,9 +126,14 @@ test("staff add a partner to programmes by name, and end it after a confirmation
 	const { path } = await addPartner(network, staff, "Blog");
 	const several = await staff.submit(`${path}/add`, { programme: "shoe" });
 	equal(several.status, 404);
-	match(several.text, /Several match: Shoelaces \(prg_.*Shoes \(prg_/);
+	match(several.text, /No programme has exactly this name\. Similar names: Shoelaces \(prg_.*Shoes \(prg_/);
 	match((await staff.submit(`${path}/add`, { programme: "shoes" })).text, /is a partner of this/);
-	const joined = await staff.submit(`${path}/add`, { programme: "laces" });
+	const partly = await staff.submit(`${path}/add`, { programme: "laces" });
+	match(partly.text, /Similar names: Shoelaces \(prg_/, "a part of the name is not enough");
+	await site.addProgramme("Twin");
+	await site.addProgramme("Twin");
+	match((await staff.submit(`${path}/add`, { programme: "twin" })).text, /Several match: Twin \(.*Twin \(/);
+	const joined = await staff.submit(`${path}/add`, { programme: "Shoelaces" });
 	match(
 		plain(await follow(staff, joined.location)),
 		/does not credit sales to partners\. Turn it on under Settings for/,

@@ -73,7 +73,7 @@ function warningSection(warnings: readonly Warning[], { failing, failingPartners
 		body: ui.padded(
 			warnings.length + count === 0
 				? ui.message("good", "No problems found.")
-				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}${shops}${partners}</ul>`,
+				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${ui.withCode(text)}</li>`)}${shops}${partners}</ul>`,
 		),
 	});
 }

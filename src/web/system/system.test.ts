@@ -99,6 +99,7 @@ test("problems come first, each with its cure", async (t) => {
 	]) {
 		assert.match(list, words);
 	}
+	assert.match(list, /run <code>ringback backup<\/code> once by hand/);
 	assert.doesNotMatch(list, /Several versions/, "one of the two is not there any more");
 	assert.match(text, /<dt>Processes<\/dt><dd>1</, "the silent one does not count");
 	assert.match(text, /535 wrong password/);
