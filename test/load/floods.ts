@@ -9,6 +9,7 @@ import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
 import { type ForkedProcess, forkProcess } from "../support/forked-process.ts";
 import { openService } from "../support/open-service.ts";
+import { issueStreamToken } from "../support/partner-stream.ts";
 import { expectValue, openAccount } from "../support/shop-account.ts";
 import type { DatabaseKind } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
@@ -44,6 +45,7 @@ export async function measureFloods(
 		return startSession(trx, workplace, person.id, { address: "127.0.0.1", userAgent: "" });
 	});
 	expectValue(await addSamplePartner(workplace, COMMAND_LINE, other.programme.id));
+	const { token } = await issueStreamToken(workplace, null);
 	await workplace.close();
 	const { url } = opened.service;
 	const start = () =>
@@ -58,7 +60,7 @@ export async function measureFloods(
 	await sell();
 	const all: FloodFigures[] = [];
 	const credentials = { key: other.apiKey, secret: other.secret };
-	for (const flood of floodsOf(other.programmeId, credentials, cookie.split(";", 1)[0] ?? "")) {
+	for (const flood of floodsOf(other.programmeId, credentials, cookie.split(";", 1)[0] ?? "", token)) {
 		if (names !== undefined && !names.includes(flood.name)) continue;
 		const [quiet, flooded]: [number[], { salesMs: number; healthMs: number; answered: object }[]] = [[], []];
 		for (let n = 0; n < rounds; n++) {
@@ -109,7 +111,12 @@ export function describeFloods(database: DatabaseKind, all: readonly FloodFigure
 	return [`A sale's time in floods, ${database}:`, ...lines].join("\n");
 }
 
-function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, cookie: string): Flood[] {
+function floodsOf(
+	programmeId: string,
+	signedBy: Flood["signedBy"] & object,
+	cookie: string,
+	token: string,
+): Flood[] {
 	const form = { "content-type": "application/x-www-form-urlencoded" };
 	const quotes = encodeURIComponent(`"${'\\"'.repeat(32_000)}"`);
 	const headers = encodeURIComponent(
@@ -158,6 +165,12 @@ function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, coo
 		},
 		{ name: "bad signatures", ...report, headers: signedWrongly(signedBy.key) },
 		{ name: "unknown keys", ...report, headers: signedWrongly("rbk_NUMBER") },
+		{
+			name: "a token without the right",
+			...read,
+			path: "/v1/partner/programmes",
+			headers: { authorization: `Bearer ${token}` },
+		},
 		{ name: "made-up sign-in links", ...read, path: "/welcome/NUMBER" },
 	];
 }
