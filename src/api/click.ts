@@ -42,6 +42,17 @@ export const UNKNOWN_CODE_RATES = [
 ] as const satisfies readonly RateRule[];
 
 /**
+ * Rate of such requests from all addresses together, for one process. Above it, a request is still looked up, because it
+ * may be a visitor's first click on a link, but the answer that there is no link comes a second late. A flood from very
+ * many addresses is thereby slowed down as well.
+ */
+export const ALL_UNKNOWN_CODES_RATE = {
+	per: "process",
+	burst: 500,
+	perSecond: 100,
+} as const satisfies RateRule;
+
+/**
  * Rate limits for user agents that are not cached. Comparing a user agent with the list of crawlers costs as
  * much as answering two clicks.
  */
@@ -65,6 +76,7 @@ export function createClicks(deps: ClickDeps) {
 	const sealer = createClickSealer(sealingKey);
 	const crawlers = createCrawlerCheck();
 	const unknownCodes = createRateLimiter(UNKNOWN_CODE_RATES);
+	const allUnknownCodes = createRateLimiter([ALL_UNKNOWN_CODES_RATE]);
 	const newAgents = createRateLimiter(NEW_AGENT_RATES);
 
 	/** Answers a click. Returns null if the link leads nowhere, because its programme has no shop address. */
@@ -112,7 +124,11 @@ export function createClicks(deps: ClickDeps) {
 			throw new PartnerLinksUnavailableError("this client tries too many codes");
 		}
 		const link = await partnerLinks.find(code);
-		if (link === null && !isKnown) unknownCodes.take(origin, clock.monotonicMs());
+		if (link === null && !isKnown) {
+			const nowMs = clock.monotonicMs();
+			unknownCodes.take(origin, nowMs);
+			if (!allUnknownCodes.take(origin, nowMs)) await admission.delayRefusal();
+		}
 		return link;
 	}
 

@@ -1,11 +1,10 @@
-// Tests floods of requests from one address block that need no sign-in: link codes, signed calls, user agents
-// and the readiness check, on both databases. The block is slowed down and causes no further queries, and
-// other blocks are not affected.
+// Tests floods of requests that need no sign-in: link codes, signed calls, user agents and the readiness check, on both
+// databases. The flooding address block is slowed down and causes no further queries, and other blocks are not affected.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { READY_RATES } from "../../src/api/bare-app.ts";
-import { NEW_AGENT_RATES, UNKNOWN_CODE_RATES } from "../../src/api/click.ts";
+import { ALL_UNKNOWN_CODES_RATE, NEW_AGENT_RATES, UNKNOWN_CODE_RATES } from "../../src/api/click.ts";
 import { BLOCK_REFUSALS } from "../../src/api/inbound-log.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
@@ -70,7 +69,7 @@ async function openFlooded(store: Store) {
 	return { clock, log, credentials, request, late, countLinkReads: () => linkReads };
 }
 
-eachDatabase("floods from one address block", (database) => {
+eachDatabase("floods without a sign-in", (database) => {
 	test("a flood of unknown link codes is answered late without a query, and other clients still open links", async () => {
 		const { request, late, countLinkReads } = await openFlooded(database.store);
 		const [{ burst }] = UNKNOWN_CODE_RATES;
@@ -82,6 +81,17 @@ eachDatabase("floods from one address block", (database) => {
 		equal((await request(`/c/${SAMPLE_LINK.code}`, VISITOR)).status, 302);
 		equal((await request("/c/mistyped", VISITOR)).status, 404);
 		equal((await request(`/c/${SAMPLE_LINK.code}`, FLOODER)).status, 302, "a cached link opens");
+	});
+
+	test("a flood of unknown link codes from ever new addresses is answered late, and links that were never clicked still open", async () => {
+		const { request, late, clock } = await openFlooded(database.store);
+		const { burst } = ALL_UNKNOWN_CODES_RATE;
+		const guess = (n: number) => request(`/c/y${n}`, `203.${n >> 8}.${n & 255}.9`);
+		const answers = await Promise.all(Array.from({ length: burst }, (_, n) => guess(n)));
+		deepEqual(new Set(answers.map(({ status }) => status)), new Set([404]));
+		equal(await late(() => guess(burst)), 404);
+		equal(clock.waitingTimers, 0);
+		equal((await request(`/c/${SAMPLE_LINK.code}`, VISITOR)).status, 302, "it was not cached");
 	});
 
 	test("a flood of new user agents is answered late, with a click ID, and other clients are not delayed", async () => {

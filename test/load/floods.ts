@@ -155,6 +155,7 @@ function floodsOf(
 		},
 		{ name: "/readyz", ...read, path: "/readyz" },
 		{ name: "unknown link codes", ...read, path: "/c/xNUMBERx" },
+		{ name: "unknown link codes from everywhere", ...read, from: "everywhere", path: "/c/xNUMBERx" },
 		{
 			name: "a link with ever new user agents",
 			...read,
