@@ -364,7 +364,7 @@ const SET_UP_OFFER = message(
  * Returns the notice that callbacks are paused. Shops see it as well, because they would otherwise look for a
  * mistake of their own.
  */
-export function pauseNotice(pausedSinceMs: number | null): Html | null {
+function pauseNotice(pausedSinceMs: number | null): Html | null {
 	if (pausedSinceMs === null) return null;
 	return message(
 		"info",
