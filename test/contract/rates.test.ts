@@ -132,7 +132,10 @@ eachDatabase("rates", (database) => {
 		deepEqual((await bought(SIGNUP)).amounts, ["2.00", "0.00"], "only the commission for leads is agreed");
 		const nobody = await report(shop, LEAD);
 		deepEqual([nobody.amounts, nobody.rates], [["0.00", "0.00"], "0 0"], "nobody is credited");
-		const assigned = await assignPartner(site.deps, staff, nobody.id, { partner: "MOST", reason: "Late" });
+		const assigned = await assignPartner(site.deps, staff, nobody.id, {
+			partner: "MOST-SPECIFIC",
+			reason: "Late",
+		});
 		ok(assigned.ok, JSON.stringify(assigned));
 		deepEqual(await stored(nobody.id), { id: nobody.id, amounts: ["7.00", "1.00"], rates: "0+7.00 0+1.00" });
 	});
