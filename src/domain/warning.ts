@@ -50,13 +50,13 @@ export function readArrival(
 }
 
 /**
- * A problem of the installation that a request reveals. `where` is the host name that is used without HTTPS,
- * or the IP address of the proxy, and nothing else.
+ * A problem of the installation that a request reveals. `where` is the host name that is used without HTTPS, the IP
+ * address of the proxy, or the issuer of the identity provider, and nothing else.
  */
-export interface Sighting {
-	kind: "plain_http" | "untrusted_proxy";
-	where: string;
-}
+export type Sighting =
+	| { kind: "plain_http" | "untrusted_proxy"; where: string }
+	/** The last sign-in with the company's account failed, because the provider could not be used. */
+	| { kind: "provider_unavailable"; where: string; atMs: number };
 
 /**
  * Clock error that causes a warning. NTP keeps clocks correct to within milliseconds, so an error of seconds

@@ -161,6 +161,11 @@ describe("what staff are warned of", () => {
 			},
 			["plain_http"],
 		],
+		[
+			"an identity provider",
+			{ sightings: [{ kind: "provider_unavailable", where: "https://id.example", atMs: 0 }] },
+			["provider_unavailable"],
+		],
 		["a proxy", { sightings: [{ kind: "untrusted_proxy", where: "10.0.0.2" }] }, ["untrusted_proxy"]],
 		[
 			"the settings of a first try",

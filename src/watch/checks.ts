@@ -83,6 +83,7 @@ export const CHECKS: readonly Check[] = [
 	{ kind: "shared_file", area: "processes", mendsItself: true, find: findSharedFile },
 	{ kind: "queue_overdue", area: "queue", mendsItself: true, find: findOverdue },
 	{ kind: "mail_failing", area: "mail", mendsItself: true, find: findMailFailure },
+	{ kind: "provider_unavailable", area: "sign-in", find: findProvider },
 	{ kind: "schema_differs", area: "schema", find: findSchema },
 	{ kind: "disk_filling", area: "disk", find: findDisk },
 	{ kind: "backup_old", area: "backup", find: findBackup },
@@ -321,6 +322,18 @@ function findProxies({ sightings }: WatchedState): Found {
 			title: `Requests are forwarded by ${where}, which is not a trusted proxy`,
 			text: `The addresses it forwards are ignored, so everybody behind it shares the limits of one address. If it is your reverse proxy, add ${where} to RINGBACK_TRUSTED_PROXIES and restart. If you do not know this address, leave it out.`,
 		}));
+}
+
+/** Finds an identity provider that could not be used in the last sign-in with the company's account. */
+function findProvider({ sightings }: WatchedState): Found {
+	return sightings.flatMap((sighting) =>
+		sighting.kind === "provider_unavailable"
+			? {
+					title: `The identity provider ${sighting.where} cannot be used`,
+					text: `The last sign-in with the company's account failed because of it, at ${utcMinute(sighting.atMs)}. Check that this machine reaches it, and the settings of the sign-in. The log has the reason. This warning ends with the next sign-in that works, or after an hour.`,
+				}
+			: [],
+	);
 }
 
 /** Finds plain HTTP in PUBLIC_URL and in requests of staff. */

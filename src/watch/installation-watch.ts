@@ -21,6 +21,8 @@ import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 export interface InstallationWatch {
 	/** Records how a request of staff reached the service. */
 	note(arrival: Arrival): void;
+	/** Records whether the identity provider could be used in a sign-in with the company's account. */
+	noteProvider(issuer: string, isAvailable: boolean): void;
 	/** Returns the facts as they were last read. */
 	state(): WatchedState;
 	/** Returns the warnings to show on a page that staff opened with this request. */
@@ -94,16 +96,24 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		}
 	}
 
+	function remember(sighting: Sighting): void {
+		forgetOld();
+		const key = keyOf(sighting);
+		remembered.delete(key);
+		remembered.set(key, { sighting, seenAtMs: clock.nowMs() });
+		const [oldest] = remembered.keys();
+		if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+	}
+
 	return {
 		note(arrival) {
 			const sighting = judgeArrival(arrival, settings);
-			if (sighting === null) return;
-			forgetOld();
-			const key = `${sighting.kind} ${sighting.where}`;
-			remembered.delete(key);
-			remembered.set(key, { sighting, seenAtMs: clock.nowMs() });
-			const [oldest] = remembered.keys();
-			if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+			if (sighting !== null) remember(sighting);
+		},
+		noteProvider(issuer, isAvailable) {
+			const sighting = { kind: "provider_unavailable", where: issuer, atMs: clock.nowMs() } as const;
+			if (isAvailable) remembered.delete(keyOf(sighting));
+			else remember(sighting);
 		},
 		state,
 		warningsFor: ({ host }) =>
@@ -116,6 +126,10 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 			logChanges(findWarnings(state()));
 		},
 	};
+}
+
+function keyOf({ kind, where }: Sighting): string {
+	return `${kind} ${where}`;
 }
 
 /**

@@ -15,7 +15,10 @@ export async function leadToProvider(c: WebContext, deps: WebDeps): Promise<Resp
 	if (c.get("viewer") !== null) return c.redirect(next || paths.START_PATH, 303);
 	const order = { next, redirectUri: redirectUriOf(deps) };
 	const started = await startCompanySignIn({ ...deps, companySignIn }, order, c.get("visitor"));
-	if (!started.ok) return showRefusal(c, started.fault);
+	if (!started.ok) {
+		noteUnavailable(deps, companySignIn, started.fault);
+		return showRefusal(c, started.fault);
+	}
 	handOnCookies(c, started.value.setCookies);
 	return c.redirect(started.value.url, 303);
 }
@@ -27,9 +30,22 @@ export async function returnFromProvider(c: WebContext, deps: WebDeps): Promise<
 	if (c.get("viewer") !== null) return c.redirect(paths.START_PATH, 303);
 	const returned = { query: new URL(c.req.url).search, redirectUri: redirectUriOf(deps) };
 	const finished = await finishCompanySignIn({ ...deps, companySignIn }, returned, c.get("visitor"));
-	if (!finished.ok) return showRefusal(c, finished.fault);
+	if (!finished.ok) {
+		noteUnavailable(deps, companySignIn, finished.fault);
+		return showRefusal(c, finished.fault);
+	}
+	deps.installation.noteProvider(companySignIn.provider.issuer, true);
 	handOnCookies(c, finished.value.setCookies);
 	return c.redirect(paths.ownPath(finished.value.next) ?? paths.START_PATH, 303);
+}
+
+/** Lets staff know on System that the provider could not be used. Other refusals are the visitor's own. */
+function noteUnavailable(
+	{ installation }: Pick<WebDeps, "installation">,
+	{ provider }: NonNullable<WebDeps["companySignIn"]>,
+	{ code }: Fault,
+): void {
+	if (code === "provider_unavailable") installation.noteProvider(provider.issuer, false);
 }
 
 function redirectUriOf({ publicUrl }: Pick<WebDeps, "publicUrl">): string {

@@ -358,13 +358,20 @@ describe("sign-in with the company's account", () => {
 	}
 
 	for (const state of ["down", "failing"] as const) {
-		test(`if the provider is ${state} when the person comes back, nobody is let in, and the next try works`, async (t) => {
-			const { site, browser } = await openWithStaff(t);
+		test(`if the provider is ${state} when the person comes back, nobody is let in and System says so until a sign-in works`, async (t) => {
+			const { site, staff, browser } = await openWithStaff(t);
 			const returned = await visitProvider(browser, ACCOUNT);
 			provider.turn(state);
 			await assertRefused(site, browser, await browser.open(returned), UNAVAILABLE);
+			const colleague = await site.signIn(staff);
+			const readSystem = async () => (await colleague.open("/system")).text;
+			assert.match(
+				await readSystem(),
+				/The identity provider \S+ cannot be used\..*failed because of it, at 2026-/,
+			);
 			provider.turn("up");
 			assert.equal((await signInThere(browser)).location, "/");
+			assert.doesNotMatch(await readSystem(), /The identity provider/);
 		});
 	}
 
