@@ -1,5 +1,5 @@
 // Days, months and minutes in a time zone. Sums, filters and files use the network's zone. Mails about callbacks and
-// accounts use the reader's. A day does not always have 24 hours or begin at 00:00.
+// accounts use the reader's, or the network's if the reader has chosen none. A day does not always have 24 hours or begin at 00:00.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 import { DAY_MS, isoTime, MINUTE_MS, utcMinute } from "./time.ts";
@@ -99,12 +99,9 @@ export function minuteMs(minute: string, zone: string): number | null {
 	}
 }
 
-/**
- * Formats a time for mails, such as "2026-03-01 13:00 (Europe/Berlin)", or in UTC if the person has chosen no
- * zone.
- */
-export function minuteIn(atMs: number, zone: string | null): string {
-	if (zone === null || zone === "UTC" || !isTimeZone(zone)) return utcMinute(atMs);
+/** Formats a time for mails, such as "2026-03-01 13:00 (Europe/Berlin)" or "2026-03-01 12:00 UTC". */
+export function minuteIn(atMs: number, zone: string): string {
+	if (zone === DEFAULT_ZONE || !isTimeZone(zone)) return utcMinute(atMs);
 	const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDateTime();
 	return `${there.toString({ smallestUnit: "minute" }).replace("T", " ")} (${zone})`;
 }

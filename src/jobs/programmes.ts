@@ -23,7 +23,7 @@ import { termsOf } from "../programmes/programme-terms.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
 import { listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
-import { addresseesOf, addToProgramme, findRole } from "../store/queries/programme-people.ts";
+import { addToProgramme, findRole, listOwnerEmails } from "../store/queries/programme-people.ts";
 import {
 	findProgrammesByName,
 	lockProgramme,
@@ -184,7 +184,7 @@ async function compareProgramme(
 	const says = (column: string) => cellOf(cells, column) !== "";
 	const sayHosts = (listed: readonly LandingHost[]) => listed.map(sayHost).sort().join(", ") || "none";
 	const knownHosts = sayHosts(await listLandingHosts(db, known.id));
-	const owners = (await addresseesOf(db, known.id, ["owner"])).map((owner) => owner.email);
+	const owners = await listOwnerEmails(db, known.id);
 	const here = termsOf(known);
 	const inLine = (eventRates: string) => eventRates.replaceAll("\n", "; ") || "none";
 	const differences = [

@@ -13,7 +13,7 @@ import type { Programme } from "../store/queries/programmes.ts";
 
 /** The reader's time zone and email address. The address is null if the mail has several readers. */
 interface Reader {
-	zone: string | null;
+	zone: string;
 	email: string | null;
 }
 

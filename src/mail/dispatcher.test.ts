@@ -34,6 +34,7 @@ test("while the server itself fails, a mail is tried every minute until it expir
 		acceptedTexts.push(text);
 		return null;
 	});
+	await store.db.updateTable("network").set({ time_zone: "Europe/Berlin" }).execute();
 	await write({ ...LETTER, goodForMs: 5 * MINUTE_MS });
 	deepEqual(await tryFor(DAY_MS / 24), [0, 1, 2, 3, 4]);
 	match((await listUnsentMails(store.db, 5))[0]?.refusal ?? "", /ECONNREFUSED/);
@@ -49,7 +50,8 @@ test("while the server itself fails, a mail is tried every minute until it expir
 	await write(LETTER);
 	await tryFor(2 * MINUTE_MS);
 	equal((await listUnsentMails(store.db, 5)).length, 1);
-	const late = "This mail was written at 2026-03-01 13:01 UTC and could not be sent earlier.\n\nHello.";
+	const late =
+		"This mail was written at 2026-03-01 14:01 (Europe/Berlin) and could not be sent earlier.\n\nHello.";
 	deepEqual(acceptedTexts.toSorted(), ["Hello.", late, late]);
 });
 

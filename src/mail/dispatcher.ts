@@ -25,6 +25,7 @@ import {
 	type QueuedMail,
 } from "../store/queries/mail-queue.ts";
 import { noteMailRefused } from "../store/queries/notices.ts";
+import { findMailZone } from "../store/queries/people.ts";
 import type { Db, Store } from "../store/store.ts";
 import { sayMailError } from "./network-mailer.ts";
 
@@ -214,7 +215,8 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 		await giveUp(deps, mail, { reason });
 		return true;
 	}
-	const lateness = clock.nowMs() - mail.created_at_ms < LATE_MS ? "" : describeLateness(mail);
+	const isLate = clock.nowMs() - mail.created_at_ms >= LATE_MS;
+	const lateness = isLate ? describeLateness(mail, await findMailZone(store.db, mail.to_address)) : "";
 	const failure = await trySending(mailer, { to: mail.to_address, subject, text: `${lateness}${text}` });
 	if (failure === null) {
 		await finishMail(store.db, id, { sent_at_ms: clock.nowMs() });
@@ -239,8 +241,8 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
  * Returns a first paragraph with the time of writing if the mail is late, because its Date header has the
  * time of sending.
  */
-function describeLateness({ created_at_ms: writtenAtMs }: QueuedMail): string {
-	return `This mail was written at ${minuteIn(writtenAtMs, null)} and could not be sent earlier.\n\n`;
+function describeLateness({ created_at_ms: writtenAtMs }: QueuedMail, zone: string): string {
+	return `This mail was written at ${minuteIn(writtenAtMs, zone)} and could not be sent earlier.\n\n`;
 }
 
 /**

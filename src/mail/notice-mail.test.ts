@@ -62,7 +62,7 @@ function compose(notices: readonly ShownNotice[], change: Partial<NoticeMailView
 		notices,
 		undelivered: { waiting: 0, failed: 1, nextDueAtMs: null },
 		nowMs: OPENED_AT_MS,
-		zone: null,
+		zone: "UTC",
 		...change,
 	};
 	return composeNoticeMail(view, NETWORK);

@@ -24,8 +24,8 @@ export interface NoticeMailView {
 	/** Numbers of callbacks that are undelivered now. */
 	undelivered: Undelivered;
 	nowMs: number;
-	/** Time zone of the readers, or null for UTC. */
-	zone: string | null;
+	/** Time zone of times in the mail. */
+	zone: string;
 }
 
 type Zone = NoticeMailView["zone"];

@@ -81,7 +81,7 @@ export function composeUndoneMail(
 
 export function composeDetailsMail(
 	to: string,
-	zone: string | null,
+	zone: string,
 	{
 		partner,
 		account,

@@ -21,7 +21,8 @@ import {
 	type ReceiverToMail,
 } from "../store/queries/notices.ts";
 import { findPartnerById, listPartnersOf } from "../store/queries/partners.ts";
-import { findPersonById, type Person } from "../store/queries/people.ts";
+import { hasPassword } from "../store/queries/passwords.ts";
+import { findMailZone, findPersonById } from "../store/queries/people.ts";
 import {
 	type Addressee,
 	addresseesOf,
@@ -168,6 +169,9 @@ async function writeToPerson(
 ): Promise<Letter[]> {
 	const person = await findPersonById(trx, personId);
 	if (person === undefined) return [];
+	const isDeactivated = person.deactivated_at_ms !== null;
+	// A person who has not joined yet gets only the invitation. A deactivated one is mailed about the end of their access.
+	if (!isDeactivated && !(await hasPassword(trx, personId))) return [];
 	// Changes of access and role get a separate mail, because the advice for a changed password does not help
 	// these readers.
 	const {
@@ -184,12 +188,12 @@ async function writeToPerson(
 		trx,
 		standing.flatMap(({ programme_id }) => programme_id ?? []),
 	);
-	const isDeactivated = person.deactivated_at_ms !== null;
+	const reader = { email: person.email, zone: await findMailZone(trx, person.email) };
 	const words = [
-		...(standing.length === 0 ? [] : [composeStandingMail(person, standing, programmes)]),
-		...(account.length === 0 ? [] : [composeAccountChangeMail(person, account, publicUrl, isDeactivated)]),
-		...(partner.length === 0 ? [] : await composePartnerMails(trx, person, partner, publicUrl)),
-		...(network.length === 0 || isDeactivated ? [] : [composeNetworkChangeMail(person, network, publicUrl)]),
+		...(standing.length === 0 ? [] : [composeStandingMail(reader, standing, programmes)]),
+		...(account.length === 0 ? [] : [composeAccountChangeMail(reader, account, publicUrl, isDeactivated)]),
+		...(partner.length === 0 ? [] : await composePartnerMails(trx, personId, reader, partner, publicUrl)),
+		...(network.length === 0 || isDeactivated ? [] : [composeNetworkChangeMail(reader, network, publicUrl)]),
 	];
 	return words.map((mail) => ({ to: person.email, ...mail }));
 }
@@ -204,14 +208,15 @@ const STANDING_ACTIONS: readonly string[] = [
 /** Composes a mail for each partner. A person who no longer signs in for a partner gets no mail about it. */
 async function composePartnerMails(
 	trx: Db,
-	person: Person,
+	personId: number,
+	reader: Addressee,
 	changes: readonly Change[],
 	publicUrl: string,
 ): Promise<Omit<Mail, "to">[]> {
-	const partners = await listPartnersOf(trx, person.id);
+	const partners = await listPartnersOf(trx, personId);
 	return partners.flatMap((partner) => {
 		const ofPartner = changes.filter(({ subject }) => subject === partner.public_id);
-		return ofPartner.length === 0 ? [] : [composePartnerChangeMail(person, partner, ofPartner, publicUrl)];
+		return ofPartner.length === 0 ? [] : [composePartnerChangeMail(reader, partner, ofPartner, publicUrl)];
 	});
 }
 

@@ -11,7 +11,7 @@ import {
 	type ProcessRecord,
 	sumEngines,
 } from "../domain/process.ts";
-import { DAY_MS, isoTime, MINUTE_MS, SECOND_MS, utcMinute } from "../domain/time.ts";
+import { DAY_MS, isoTime, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import {
 	isLoopbackHost,
 	isPublicHost,
@@ -20,6 +20,7 @@ import {
 	type Warning,
 	type WarningSettings,
 } from "../domain/warning.ts";
+import { minuteIn } from "../domain/zone-day.ts";
 import type { DiskSpace } from "../ports.ts";
 import type { SystemReading } from "../store/queries/system.ts";
 
@@ -138,12 +139,12 @@ export function isLasting({ kind }: Warning): boolean {
 }
 
 /** Warns while callbacks are held on purpose, so that staff do not forget it. */
-function findPause({ pause }: WatchedState): Found {
+function findPause({ pause, timeZone }: WatchedState): Found {
 	if (pause === null) return null;
 	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
 	const heldBy = pause.heldBy ?? "`ringback hold`";
 	return {
-		title: `All callbacks have been held since ${utcMinute(pause.sinceMs)} by ${heldBy}, and ${waiting}`,
+		title: `All callbacks have been held since ${minuteIn(pause.sinceMs, timeZone)} by ${heldBy}, and ${waiting}`,
 		text: "Conversions and decisions are accepted, but no callback is sent. `ringback owed` lists the callbacks that wait. Release them on System or with `ringback release`.",
 	};
 }

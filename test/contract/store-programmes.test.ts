@@ -2,8 +2,9 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail, insertPerson } from "../../src/store/queries/people.ts";
-import { addresseesOf, addToProgramme } from "../../src/store/queries/programme-people.ts";
+import { addresseesOf, addToProgramme, listOwnerEmails } from "../../src/store/queries/programme-people.ts";
 import { findProgramme } from "../../src/store/queries/programmes.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -33,7 +34,7 @@ eachDatabase("programmes", (database) => {
 		equal((await findPersonByEmail(store.db, "owner@shop.example"))?.kind, "shop");
 	});
 
-	test("an owner who is added twice is mailed once", async () => {
+	test("an owner who is added twice is mailed once, in the network's time zone, and only after joining", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const person = await insertPerson(store.db, {
@@ -44,10 +45,20 @@ eachDatabase("programmes", (database) => {
 		});
 		await addToProgramme(store.db, id, person?.id ?? 0, "owner");
 		await addToProgramme(store.db, id, person?.id ?? 0, "owner");
+		deepEqual(await addresseesOf(store.db, id, ["owner"]), [], "the person has no password yet");
+		deepEqual(await listOwnerEmails(store.db, id), ["twice@shop.example"]);
+		await setPassword(store.db, person?.id ?? 0, "hash", START_MS);
+		await store.db.updateTable("network").set({ time_zone: "Europe/Berlin" }).execute();
 		const owners = await addresseesOf(store.db, id, ["owner"]);
 		deepEqual(
 			owners.map(({ email, zone }) => [email, zone]),
-			[["twice@shop.example", null]],
+			[["twice@shop.example", "Europe/Berlin"]],
 		);
+		await store.db
+			.updateTable("people")
+			.set({ zone: "Asia/Tokyo" })
+			.where("id", "=", person?.id ?? 0)
+			.execute();
+		equal((await addresseesOf(store.db, id, ["owner"]))[0]?.zone, "Asia/Tokyo");
 	});
 });

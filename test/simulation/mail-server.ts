@@ -9,8 +9,8 @@ import type { Timeline } from "./timeline.ts";
 export type MailServer = ReturnType<typeof createMailServer>;
 
 const MAX_TOOK_MS = 2_000;
-/** Subject of the weekly mail about conversions that wait for a decision. */
-const IS_ABOUT_DECISIONS = / for your decision: /;
+/** Subjects of the weekly mail about conversions that wait for a decision, and of mails about statements and payments. */
+const IS_ABOUT_MONEY = / for your decision: |^Statement |^Payment of statement /;
 
 export function createMailServer(
 	timeline: Timeline,
@@ -25,7 +25,7 @@ export function createMailServer(
 			const isRefused = random.chance(refusalShare());
 			trace(`mail ${mail.to} ${mail.subject} ${isRefused}`);
 			const sent = { to: mail.to, atMs: timeline.nowMs, failures: readFailures(mail.text) };
-			if (!isRefused) mails.push({ ...sent, isNotice: !IS_ABOUT_DECISIONS.test(mail.subject) });
+			if (!isRefused) mails.push({ ...sent, isNotice: !IS_ABOUT_MONEY.test(mail.subject) });
 			return new Promise<void>((resolve, reject) => {
 				const answer = isRefused ? () => reject(new MailRefused()) : resolve;
 				timeline.setOccasion(timeline.nowMs + random.between(1, MAX_TOOK_MS), answer, from);

@@ -4,6 +4,7 @@ import type { Result } from "../../src/domain/fault.ts";
 import { createPerson } from "../../src/people/people.ts";
 import type { Clock, Random } from "../../src/ports.ts";
 import { openProgramme } from "../../src/programmes/open-programme.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import type { Store } from "../../src/store/store.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Plan } from "./plan.ts";
@@ -29,7 +30,8 @@ export async function openProgrammes(
 	const programmes: ProgrammeRecord[] = [];
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;
-		take(await createPerson(deps, { email: ownerEmail, kind: "shop" }));
+		const owner = take(await createPerson(deps, { email: ownerEmail, kind: "shop" }));
+		await setPassword(deps.store.db, owner.id, "hash", deps.clock.nowMs());
 		const opened = take(
 			await openProgramme(deps, { kind: "known" }, { ...terms, name: `Shop ${index}`, ownerEmail }),
 		);

@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { parseMacroUrl } from "../../src/domain/macro-url.ts";
 import { ALL_EVENTS, type CallbackForm, type ReceiverId } from "../../src/domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import { insertPerson } from "../../src/store/queries/people.ts";
 import {
 	insertPartnerReceiver,
@@ -67,6 +68,7 @@ export async function openPartnerReceivers(
 			} as const;
 			const inserted = await insertPerson(trx, { ...person, mails_sales: "none" });
 			const person_id = inserted?.id ?? 0;
+			await setPassword(trx, person_id, "hash", nowMs);
 			await trx.insertInto("partner_people").values({ partner_id: partner.id, person_id }).execute();
 			return receiver.receiver_id;
 		});

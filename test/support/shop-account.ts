@@ -9,6 +9,7 @@ import { issueKey } from "../../src/programmes/keys.ts";
 import { openProgramme } from "../../src/programmes/open-programme.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { setProgramme } from "./change-rows.ts";
@@ -60,7 +61,11 @@ export async function addProgrammeOf(
 			},
 		),
 	);
-	for (const person of people) await addToProgramme(deps.store.db, programme.id, person.id, "owner");
+	for (const person of people) {
+		await addToProgramme(deps.store.db, programme.id, person.id, "owner");
+		// Owners get mails once they can sign in. Nobody signs in with this hash.
+		await setPassword(deps.store.db, person.id, "hash", deps.clock.nowMs());
+	}
 	return programme;
 }
 

@@ -7,7 +7,7 @@ import { type AuditAction, audienceOf } from "../../domain/action.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
 import type { AuditEntriesTable, ChangesToTellTable } from "../tables/notices.ts";
-import { findPersonByEmail } from "./people.ts";
+import { CAN_SIGN_IN, findPersonByEmail } from "./people.ts";
 
 export interface AuditNote {
 	/** The person who acted, or null for the command line and the service itself. */
@@ -139,10 +139,9 @@ async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
 async function topicsOfStaff(trx: Db): Promise<Topic[]> {
 	const staff = await trx
 		.selectFrom("people")
-		.innerJoin("passwords", "passwords.person_id", "people.id")
 		.select("people.id")
 		.where("kind", "=", "staff")
-		.where("deactivated_at_ms", "is", null)
+		.where(CAN_SIGN_IN)
 		.orderBy("people.id")
 		.execute();
 	return staff.flatMap(({ id }) => topicOfPerson(id));

@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { MAILED_ROLES, NOTICE_KINDS } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
 import { countFew, type FailingReceivers, listFailing } from "./delivery-health.ts";
+import { CAN_SIGN_IN } from "./people.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
@@ -39,18 +40,20 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
  * mails, because the page already says so.
  */
 export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
-	const wanted = NOTICE_KINDS.map((kind) => sql`(n.kind = ${kind} and p.${sql.ref(`mails_${kind}`)} = 1)`);
+	const wanted = NOTICE_KINDS.map(
+		(kind) => sql`(n.kind = ${kind} and people.${sql.ref(`mails_${kind}`)} = 1)`,
+	);
 	return countFew(
 		db,
 		sql`select 1 from notices n where n.mail_due_at_ms <= ${nowMs} and exists (
 			select 1 from receivers c join programme_people r on r.programme_id = c.programme_id
-				join people p on p.id = r.person_id
-			where c.id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)})
+				join people on people.id = r.person_id
+			where c.id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)}) and ${CAN_SIGN_IN}
 				and (${sql.join(wanted, sql` or `)})
 			union all
 			select 1 from receivers c join partner_people r on r.partner_id = c.partner_id
-				join people p on p.id = r.person_id
-			where c.id = n.receiver_id and (${sql.join(wanted, sql` or `)}))`,
+				join people on people.id = r.person_id
+			where c.id = n.receiver_id and ${CAN_SIGN_IN} and (${sql.join(wanted, sql` or `)}))`,
 		MAX_COUNTED_MAILS,
 	);
 }

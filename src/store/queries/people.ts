@@ -2,11 +2,31 @@
 
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
+import { DEFAULT_ZONE } from "../../domain/zone-day.ts";
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { PeopleTable } from "../tables/people.ts";
 
 export type Person = Selectable<PeopleTable>;
+
+/**
+ * SQL condition that a person can sign in. It is the rule for news by mail: people who have not joined yet, such as
+ * those whom an import added, and people whose access has ended get none. The company's sign-in also needs a password.
+ */
+export const CAN_SIGN_IN = sql<boolean>`(people.deactivated_at_ms is null
+	and exists (select 1 from passwords where passwords.person_id = people.id))`;
+
+/** SQL for the time zone of times in mails to a person. It is the network's if the person has chosen none. */
+export const MAIL_ZONE = sql<string>`coalesce(people.zone, (select time_zone from network))`;
+
+/** Returns the time zone of times in a mail to this address, which may belong to nobody. */
+export async function findMailZone(db: Db, email: string): Promise<string> {
+	const { rows } = await sql<{
+		zone: string;
+	}>`select coalesce(people.zone, network.time_zone) as zone from network
+		left join people on people.email = ${email}`.execute(db);
+	return rows[0]?.zone ?? DEFAULT_ZONE;
+}
 
 /** Inserts a person. Returns undefined if the address already has an account. */
 export async function insertPerson(db: Db, person: Insertable<PeopleTable>): Promise<Person | undefined> {

@@ -4,6 +4,7 @@ import { type Expression, type SqlBool, sql } from "kysely";
 import type { MailKind } from "../../domain/notice.ts";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
+import { CAN_SIGN_IN, MAIL_ZONE } from "./people.ts";
 import { type Programme, selectProgrammes } from "./programmes.ts";
 
 export interface ProgrammeName {
@@ -129,11 +130,27 @@ export async function hasOtherOwner(trx: Db, programmeId: number, personId: numb
 /** A recipient of a mail. */
 export interface Addressee {
 	email: string;
-	/** Time zone for times in the mail, or null if the person has chosen none. */
-	zone: string | null;
+	/** Time zone for times in the mail. */
+	zone: string;
 }
 
-/** Lists the people with one of these roles. If `kinds` is given, only those who want one of these kinds of mail. */
+/** Lists the addresses of a programme's owners, also of those who have not joined yet. */
+export async function listOwnerEmails(db: Db, programmeId: number): Promise<string[]> {
+	const owners = await db
+		.selectFrom("programme_people")
+		.innerJoin("people", "people.id", "programme_people.person_id")
+		.select("people.email")
+		.where("programme_people.programme_id", "=", programmeId)
+		.where("programme_people.role", "=", "owner")
+		.orderBy("people.email")
+		.execute();
+	return owners.map(({ email }) => email);
+}
+
+/**
+ * Lists the people with one of these roles who can sign in. If `kinds` is given, only those who want one of these kinds
+ * of mail.
+ */
 export async function addresseesOf(
 	db: Db,
 	programmeId: number,
@@ -143,14 +160,17 @@ export async function addresseesOf(
 	const all = db
 		.selectFrom("programme_people")
 		.innerJoin("people", "people.id", "programme_people.person_id")
-		.select(["people.email", "people.zone"])
+		.select(["people.email", MAIL_ZONE.as("zone")])
 		.where("programme_people.programme_id", "=", programmeId)
 		.where("programme_people.role", "in", roles)
+		.where(CAN_SIGN_IN)
 		.orderBy("people.email");
 	return (kinds === undefined ? all : all.where(wantsOneOf(kinds))).execute();
 }
 
-/** Lists the people who sign in for a partner. If `kinds` is given, only those who want one of these kinds of mail. */
+/**
+ * Lists the people of a partner who can sign in. If `kinds` is given, only those who want one of these kinds of mail.
+ */
 export async function addresseesOfPartner(
 	db: Db,
 	partnerId: number,
@@ -159,9 +179,9 @@ export async function addresseesOfPartner(
 	const all = db
 		.selectFrom("partner_people")
 		.innerJoin("people", "people.id", "partner_people.person_id")
-		.select(["people.email", "people.zone"])
+		.select(["people.email", MAIL_ZONE.as("zone")])
 		.where("partner_people.partner_id", "=", partnerId)
-		.where("people.deactivated_at_ms", "is", null)
+		.where(CAN_SIGN_IN)
 		.orderBy("people.email");
 	return (kinds === undefined ? all : all.where(wantsOneOf(kinds))).execute();
 }
@@ -179,10 +199,10 @@ function wantsOneOf(kinds: readonly MailKind[]): Expression<SqlBool> {
  * after `notSinceMs`.
  */
 export async function findStaffToTell(db: Db, notSinceMs: number): Promise<Addressee[]> {
-	const { rows } = await sql<Addressee>`select p.email, p.zone from people p join network n on true
-		where p.kind = 'staff' and p.deactivated_at_ms is null and p.mails_callbacks_failing = 1
+	const { rows } =
+		await sql<Addressee>`select people.email, ${MAIL_ZONE} as zone from people join network n on true
+		where people.kind = 'staff' and people.mails_callbacks_failing = 1 and ${CAN_SIGN_IN}
 			and (n.staff_told_at_ms is null or n.staff_told_at_ms <= ${notSinceMs})
-			and exists (select 1 from passwords w where w.person_id = p.id)
-		order by p.email`.execute(db);
+		order by people.email`.execute(db);
 	return rows;
 }

@@ -13,6 +13,7 @@ import type { SaleNewsTable } from "../tables/notices.ts";
 import { type MoveStore, selectMovesAfter } from "./announced-moves.ts";
 import type { Conversion } from "./conversions.ts";
 import { NO_ID } from "./partners.ts";
+import { CAN_SIGN_IN } from "./people.ts";
 
 export type SaleNews = Selectable<SaleNewsTable>;
 
@@ -94,10 +95,7 @@ export async function findSaleReaders(db: Db, partnerIds: readonly number[]): Pr
 		.innerJoin("people", "people.id", "partner_people.person_id")
 		.select(["partner_people.partner_id", "partner_people.person_id", "people.mails_sales"])
 		.where("partner_people.partner_id", "in", [NO_ID, ...partnerIds])
-		.where("people.deactivated_at_ms", "is", null)
-		.where(({ exists, selectFrom }) =>
-			exists(selectFrom("passwords").select("person_id").whereRef("passwords.person_id", "=", "people.id")),
-		)
+		.where(CAN_SIGN_IN)
 		.execute();
 	return rows.flatMap(({ mails_sales, ...reader }) =>
 		mails_sales === "none" ? [] : { ...reader, mails_sales },

@@ -21,6 +21,7 @@ import { joinHalves, sumOf } from "./conversion-tally.ts";
 import { isOfKind } from "./entries.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import { NO_ID } from "./partners.ts";
+import { CAN_SIGN_IN, MAIL_ZONE } from "./people.ts";
 
 export type { Payment, Statement } from "../tables/money.ts";
 export type StatementLine = Selectable<StatementLinesTable>;
@@ -466,20 +467,18 @@ export async function saveSealedDetails(
 export interface PartnerAddressee {
 	partner_id: number;
 	email: string;
-	zone: string | null;
+	/** Time zone for times in the mail. */
+	zone: string;
 }
 
-/** Lists the people of these partners who can sign in. People who have not accepted their invitation get no mail. */
+/** Lists the people of these partners who can sign in. */
 export function listPartnerAddressees(db: Db, partnerIds: readonly number[]): Promise<PartnerAddressee[]> {
 	return db
 		.selectFrom("partner_people")
 		.innerJoin("people", "people.id", "partner_people.person_id")
-		.select(["partner_people.partner_id", "people.email", "people.zone"])
+		.select(["partner_people.partner_id", "people.email", MAIL_ZONE.as("zone")])
 		.where("partner_people.partner_id", "in", [NO_ID, ...partnerIds])
-		.where("people.deactivated_at_ms", "is", null)
-		.where(({ exists, selectFrom }) =>
-			exists(selectFrom("passwords").select("person_id").whereRef("passwords.person_id", "=", "people.id")),
-		)
+		.where(CAN_SIGN_IN)
 		.orderBy("partner_people.partner_id")
 		.orderBy("people.email")
 		.execute();

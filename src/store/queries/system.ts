@@ -2,6 +2,7 @@
 
 import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
+import { DEFAULT_ZONE } from "../../domain/zone-day.ts";
 import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
 import type { ChoresTable } from "../tables/network.ts";
@@ -16,6 +17,8 @@ export interface SystemReading {
 	pause: DeliveryPause | null;
 	/** Time of the last `ringback backup`, or null. */
 	backedUpAtMs: number | null;
+	/** Time zone of the network, for times in sentences. */
+	timeZone: string;
 }
 
 /** Placeholder that is used until the state has been read. */
@@ -25,17 +28,22 @@ export const NOTHING_READ: SystemReading = {
 	chores: [],
 	pause: null,
 	backedUpAtMs: null,
+	timeZone: DEFAULT_ZONE,
 };
 
 export async function readSystem(db: Db, nowMs: number): Promise<SystemReading> {
 	const { version } = await readSchema(db);
-	const network = await db.selectFrom("network").select("backed_up_at_ms").executeTakeFirstOrThrow();
+	const network = await db
+		.selectFrom("network")
+		.select(["backed_up_at_ms", "time_zone"])
+		.executeTakeFirstOrThrow();
 	return {
 		schema: { version, known: MIGRATIONS.length },
 		processes: await listProcesses(db),
 		chores: await listChoreRecords(db),
 		pause: await readPause(db, nowMs),
 		backedUpAtMs: network.backed_up_at_ms,
+		timeZone: network.time_zone,
 	};
 }
 

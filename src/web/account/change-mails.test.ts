@@ -19,6 +19,7 @@ const ADDRESS = "203.0.113.9";
 
 test("a person gets a mail when the password changes, a backup code is used, or the authenticator is turned on or off", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
+	await site.setZone("Europe/Berlin");
 	const staff = await site.addStaff();
 	await site.addStaff();
 	const browser = await signInFrom(site, staff);
@@ -41,6 +42,7 @@ test("a person gets a mail when the password changes, a backup code is used, or 
 
 test("a password that was reset by a link is reported by mail when the link is used, not when it is requested", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
+	await site.setZone("Europe/Berlin");
 	const staff = await site.addStaff();
 	const browser = site.browser({ address: ADDRESS });
 	await browser.submit("/forgot-password", { email: staff.email });
@@ -129,7 +131,8 @@ async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
 async function expectMail(site: TestSite, { email }: Person, subject: string): Promise<void> {
 	const [mail, ...others] = await mailLater(site);
 	assert.deepEqual([mail?.to, mail?.subject, others], [email, subject, []]);
-	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d UTC: /);
+	// The person has chosen no time zone, so the network's is used.
+	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d \(Europe\/Berlin\): /);
 	assert.match(mail?.text ?? "", /From the IP address 203\.0\.113\.9\./);
 	assert.match(mail?.text ?? "", /https:\/\/ringback\.example\/forgot-password$/m);
 	assert.match(mail?.text ?? "", /sent by the affiliate network at https:\/\/ringback\.example$/m);

@@ -166,6 +166,7 @@ test("mails that the mail server refused are listed, both while they are retried
 
 test("staff hold and release all callbacks after a confirmation with their number, and both are audited", async (t) => {
 	const { site, staff } = await openStaff(t);
+	await site.setZone("Europe/Berlin");
 	const programme = await addProgramme(site.store);
 	await addDeliveries(site.store, programme, START_MS, START_MS, START_MS + 60_000);
 	await saveProcess(site.store.db, { ...WORKER, oldest_due_at_ms: null });
@@ -181,7 +182,7 @@ test("staff hold and release all callbacks after a confirmation with their numbe
 	assert.match(held.text, /Oldest due<\/dt><dd>not known<small>while callbacks are held/);
 	assert.match(
 		held.text,
-		/held since 2026-03-01 12:00 UTC by [\w@.]+, and 3 wait\.[\s\S]*held; 2 would be sent at once/,
+		/held since 2026-03-01 13:00 \(Europe\/Berlin\) by [\w@.]+, and 3 wait\.[\s\S]*held; 2 would be sent at once/,
 	);
 	assert.match(
 		held.text,
