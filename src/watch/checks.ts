@@ -326,12 +326,12 @@ function findProxies({ sightings }: WatchedState): Found {
 }
 
 /** Finds an identity provider that could not be used in the last sign-in with the company's account. */
-function findProvider({ sightings }: WatchedState): Found {
+function findProvider({ sightings, timeZone }: WatchedState): Found {
 	return sightings.flatMap((sighting) =>
 		sighting.kind === "provider_unavailable"
 			? {
 					title: `The identity provider ${sighting.where} cannot be used`,
-					text: `The last sign-in with the company's account failed because of it, at ${utcMinute(sighting.atMs)}. Check that this machine reaches it, and the settings of the sign-in. The log has the reason. This warning ends with the next sign-in that works, or after an hour.`,
+					text: `The last sign-in with the company's account failed because of it, at ${minuteIn(sighting.atMs, timeZone)}. Check that this machine reaches it, and the settings of the sign-in. The log has the reason. This warning ends with the next sign-in that works, or after an hour.`,
 				}
 			: [],
 	);
