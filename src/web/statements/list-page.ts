@@ -1,7 +1,9 @@
 // The page /statements, for staff. They prepare the statements of a month, see which ones are to be paid, and mark them as
 // paid.
 
+import type { StatusCode } from "hono/utils/http-status";
 import * as z from "zod";
+import type { Fault } from "../../domain/fault.ts";
 import { formatMinor } from "../../domain/money.ts";
 import {
 	MAX_REFERENCE_LENGTH,
@@ -13,7 +15,7 @@ import {
 import { dayIn } from "../../domain/zone-day.ts";
 import { prepareStatements } from "../../jobs/prepare-statements.ts";
 import { payoutFile } from "../../statements/files.ts";
-import { payStatements } from "../../statements/payments.ts";
+import { type PaymentInput, payStatements } from "../../statements/payments.ts";
 import { listJobs } from "../../store/queries/jobs.ts";
 import {
 	type ListedStatement,
@@ -86,7 +88,19 @@ async function readList(c: WebContext, { store }: PageDeps) {
 	};
 }
 
-export async function showStatements(c: WebContext, deps: PageDeps): Promise<Response> {
+/** A form of payments that was refused. The page shows it again as it was sent. */
+interface RefusedPayment {
+	fault: Fault;
+	/** Public ids of the statements that were selected. */
+	ticked: readonly string[];
+	typed: PaymentInput;
+}
+
+export async function showStatements(
+	c: WebContext,
+	deps: PageDeps,
+	refused?: RefusedPayment,
+): Promise<Response> {
 	const read = await readList(c, deps);
 	const { month } = read.filter;
 	const title = "Statements";
@@ -116,7 +130,7 @@ export async function showStatements(c: WebContext, deps: PageDeps): Promise<Res
 					: null
 			}${
 				read.isUnderstood
-					? await renderList(c, deps, read)
+					? await renderList(c, deps, read, refused)
 					: notUnderstood("Correct the field marked above. Nothing is listed until then.")
 			}</div>`,
 		],
@@ -177,6 +191,7 @@ async function renderList(
 	c: WebContext,
 	deps: PageDeps,
 	{ list, filter }: Awaited<ReturnType<typeof readList>>,
+	refused: RefusedPayment | undefined,
 ): Promise<Content> {
 	const { store, clock } = deps;
 	const page = await listStatements(store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
@@ -190,7 +205,7 @@ async function renderList(
 			title: filter.state === undefined ? "No statements yet" : "No statement in this state",
 			text: "When a month is over, prepare its statements above, check the preview, and issue them.",
 		}),
-		columns: columnsOf(page.rows.some(isToPay)),
+		columns: columnsOf(page.rows.some(isToPay), refused?.ticked ?? []),
 	});
 	const shown = [sumsLine(sums.filter(({ state }) => filter.state === undefined || state === filter.state))];
 	const pages = pager(pagesOf(deps, list, page));
@@ -198,35 +213,47 @@ async function renderList(
 	return [
 		...shown,
 		ui.postForm({
-			action: `${paths.STATEMENTS_PATH}/pay`,
+			// The filters are part of the address, so that a refused form is shown with the same rows.
+			action: withQuery(`${paths.STATEMENTS_PATH}/pay`, list.query),
 			className: "list-form",
-			hidden: { back: withQuery(list.path, list.query) },
-			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div><div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone))}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
+			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div><div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
 		}),
 	];
 }
 
-function paymentFields(today: string): Html {
-	return html`${ui.textField({ name: "date", label: "Paid on", type: "date", value: today, isRequired: true })}${ui.textField(
-		{
+function paymentFields(today: string, refused: RefusedPayment | undefined): readonly Html[] {
+	const errorAt = (name: keyof PaymentInput) =>
+		refused?.fault.field === name ? { error: refused.fault.detail, hasFocus: true } : {};
+	return [
+		ui.textField({
+			name: "date",
+			label: "Paid on",
+			type: "date",
+			value: refused?.typed.date ?? today,
+			isRequired: true,
+			...errorAt("date"),
+		}),
+		ui.textField({
 			name: "reference",
 			label: "Reference (optional)",
 			maxLength: MAX_REFERENCE_LENGTH,
 			autocomplete: "off",
-		},
-	)}`;
+			value: refused?.typed.reference ?? "",
+			...errorAt("reference"),
+		}),
+	];
 }
 
 function isToPay(statement: ListedStatement): boolean {
 	return stateOf(statement) === "to_pay";
 }
 
-function columnsOf(hasBoxes: boolean): readonly ui.Column<ListedStatement>[] {
+function columnsOf(hasBoxes: boolean, ticked: readonly string[]): readonly ui.Column<ListedStatement>[] {
 	const box: ui.Column<ListedStatement> = {
 		title: selectAll("statement"),
 		cell: (statement) =>
 			isToPay(statement)
-				? html`<input type="checkbox" name="statement" value="${statement.public_id}" aria-label="Select statement ${statement.number}">`
+				? html`<input type="checkbox" name="statement" value="${statement.public_id}" aria-label="Select statement ${statement.number}"${ui.attrs({ checked: ticked.includes(statement.public_id) })}>`
 				: null,
 	};
 	return [
@@ -260,11 +287,16 @@ function sumsLine(sums: readonly StatementSum[]): Html | null {
 const TICKED = z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]);
 
 export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { back, ...typed } = await readTextFields(c, ["back", "date", "reference"]);
+	const typed = await readTextFields(c, ["date", "reference"]);
 	const ticked = TICKED.parse((await c.req.parseBody({ all: true }))["statement"]);
 	const paid = await payStatements(deps, actorOf(c), ticked, typed);
-	const path = paths.ownPath(back) ?? paths.STATEMENTS_PATH;
-	if (!paid.ok) return leadTo(c, path, paid.fault.detail, "bad");
+	if (!paid.ok) {
+		const { fault } = paid;
+		c.status(fault.httpStatus as StatusCode);
+		if (fault.field === undefined) c.set("flash", { tone: "bad", text: fault.detail });
+		return showStatements(c, deps, { fault, ticked, typed });
+	}
+	const path = `${paths.STATEMENTS_PATH}${new URL(c.req.url).search}`;
 	return leadTo(c, path, `${ui.countOf(paid.value.length, "statement")} marked as paid.`);
 }
 

@@ -86,14 +86,16 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 	const page = `${base}/statements/${id}`;
 	match((await browser.open(page)).text, /To be paid:/);
 	const none = await staff.submit("/statements/pay", { date: "2026-03-01", reference: "" });
-	match((await staff.open(none.location ?? "")).text, /Nothing is selected/);
-	const ticked = {
-		statement: id,
-		date: "2026-03-01",
-		reference: "SEPA <7>",
-		back: "/statements?state=to_pay",
-	};
-	const paid = await staff.submit("/statements/pay", ticked);
+	match(none.text, /Nothing is selected/);
+	match(listed.text, /action="\/statements\/pay"/);
+	const ticked = { statement: id, date: "2026-03-01", reference: "SEPA <7>" };
+	const early = await staff.submit("/statements/pay?state=to_pay", { ...ticked, date: "2026-13-01" });
+	equal(early.status, 422);
+	match(early.text, /id="date-error"/);
+	match(early.text, new RegExp(`value="${id}"[^>]* checked`), "the selection is not lost");
+	match(early.text, /value="SEPA &lt;7&gt;"/);
+	match(early.text, /<option value="to_pay" selected>/, "the list has the same filters");
+	const paid = await staff.submit("/statements/pay?state=to_pay", ticked);
 	equal(paid.location, "/statements?state=to_pay");
 	match((await staff.open(paid.location ?? "")).text, /1 statement marked as paid\./);
 	match(
@@ -101,7 +103,7 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 		/Paid on 2026-03-01 : 1,000\.00 EUR , reference SEPA &lt;7&gt;/,
 	);
 	const again = await staff.submit("/statements/pay", ticked);
-	match((await staff.open(again.location ?? "")).text, /Statement 2026-0001 was paid on 2026-03-01 already/);
+	match(again.text, /Statement 2026-0001 was paid on 2026-03-01 already/);
 
 	match((await staff.submit(`${page}/undo`, { reason: "" })).text, /id="reason-error"/);
 	equal((await staff.submit(`${page}/undo`, { reason: "Returned by the bank" })).location, page);
