@@ -38,4 +38,8 @@ test("a minimum that is no amount of its currency is refused at its field", () =
 		const parsed = parseMinimums(new Map([[currency, text]]));
 		deepEqual(parsed.ok ? null : parsed.faults.map(({ field }) => field), [`minimum${currency}`], text);
 	}
+	const grouped = parseMinimums(new Map([["EUR", "1,299"]]));
+	deepEqual(grouped.ok ? null : grouped.faults.map(({ detail }) => detail), [
+		"The minimum payout has too many decimals for EUR. Write it like 5.00, without a thousands separator.",
+	]);
 });

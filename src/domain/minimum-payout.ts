@@ -1,8 +1,8 @@
 // The minimum payout of the network for each currency. A statement whose total is below it is carried forward. The
 // network's row has all minimums in one text, such as "EUR 25.00;JPY 3000".
 
-import { type Checked, type Fault, fault, refuseAll, succeed } from "./fault.ts";
-import { minorUnits, parseTypedAmount } from "./money.ts";
+import { type Checked, type Fault, refuseAll, succeed } from "./fault.ts";
+import { minorUnits, parseFormAmount } from "./money.ts";
 
 /** Minimum payouts by currency. A currency without a minimum is missing. */
 export type MinimumPayouts = ReadonlyMap<string, string>;
@@ -33,12 +33,9 @@ export function parseMinimums(typed: ReadonlyMap<string, string>): Checked<Minim
 	for (const [currency, text] of typed) {
 		const trimmed = text.trim();
 		if (trimmed === "") continue;
-		const field = minimumField(currency);
-		const amount = parseTypedAmount(trimmed, currency, field);
-		if (!amount.ok) {
-			const words = `Enter an amount in ${currency} in digits, such as 25, or leave the field empty.`;
-			faults.push(fault(amount.fault.code, words, field));
-		} else if (minorUnits(amount.value) > 0n) minimums.set(currency, amount.value);
+		const amount = parseFormAmount(trimmed, currency, minimumField(currency), "minimum payout");
+		if (!amount.ok) faults.push(amount.fault);
+		else if (minorUnits(amount.value) > 0n) minimums.set(currency, amount.value);
 	}
 	return faults.length > 0 ? refuseAll(faults) : succeed(minimums);
 }

@@ -80,10 +80,41 @@ export function parseTypedAmount(text: string, currency: string, field: string):
 }
 
 /**
+ * Parses an amount like `parseTypedAmount`, from the field of a form. The refusals are sentences for the person, and
+ * `noun` is the name of the amount in them.
+ */
+export function parseFormAmount(text: string, currency: string, field: string, noun: string): Result<string> {
+	const parsed = parseTypedAmount(text, currency, field);
+	if (parsed.ok) return parsed;
+	const { code } = parsed.fault;
+	return isWrongAmount(code) ? refuse(code, WRONG_AMOUNT[code](noun, currency), field) : parsed;
+}
+
+/** The sentences of `parseAmount` name fields of programs and columns of files. These are about a field that people see. */
+const WRONG_AMOUNT = {
+	negative_amount: (noun: string) => `The ${noun} must not be negative.`,
+	malformed_amount: (noun: string, currency: string) =>
+		`Enter the ${noun} in ${currency} as digits, such as ${sampleAmount(currency)}, without a thousands separator.`,
+	amount_too_precise: (noun: string, currency: string) =>
+		`The ${noun} has too many decimals for ${currency}. Write it like ${sampleAmount(currency)}, without a thousands separator.`,
+	amount_too_large: (noun: string) =>
+		`The ${noun} is too large. It may have at most ${MAX_WHOLE_DIGITS} digits before the point.`,
+} as const;
+
+function isWrongAmount(code: string): code is keyof typeof WRONG_AMOUNT {
+	return Object.hasOwn(WRONG_AMOUNT, code);
+}
+
+/** Returns an amount that shows how many decimals the currency has, such as "5.00". */
+export function sampleAmount(currency: string): string {
+	return `5${zeroIn(currency).slice(1)}`;
+}
+
+/**
  * Replaces a decimal comma by a point. A text whose thousands are grouped is refused. In a currency with three decimals,
  * a comma before three digits could be either, and guessing could be wrong by a factor of a thousand.
  */
-export function withDecimalPoint(text: string, currency: string, field: string): Result<string> {
+function withDecimalPoint(text: string, currency: string, field: string): Result<string> {
 	const hasThreeDigits = DIGITS_BY_CODE.get(currency) === 3;
 	if (/[.,].*[.,]/.test(text) || (hasThreeDigits && /^\d+,\d{3}$/.test(text))) {
 		const detail = `${field} “${text.slice(0, 40)}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;

@@ -122,7 +122,7 @@ test("a wrong fixed amount is refused with a sentence that says what to write", 
 		[
 			"1,000",
 			"EUR",
-			"amount_too_precise: The fixed amount has too many decimals. Write it like 5.00, in EUR.",
+			"amount_too_precise: The fixed amount has too many decimals for EUR. Write it like 5.00, without a thousands separator.",
 		],
 		[
 			"1,000.00",
@@ -132,13 +132,17 @@ test("a wrong fixed amount is refused with a sentence that says what to write", 
 		[
 			"0.001",
 			"EUR",
-			"amount_too_precise: The fixed amount has too many decimals. Write it like 5.00, in EUR.",
+			"amount_too_precise: The fixed amount has too many decimals for EUR. Write it like 5.00, without a thousands separator.",
 		],
-		["0.5", "JPY", "amount_too_precise: The fixed amount has too many decimals. Write it like 5, in JPY."],
+		[
+			"0.5",
+			"JPY",
+			"amount_too_precise: The fixed amount has too many decimals for JPY. Write it like 5, without a thousands separator.",
+		],
 		[
 			"0.0001",
 			"KWD",
-			"amount_too_precise: The fixed amount has too many decimals. Write it like 5.000, in KWD.",
+			"amount_too_precise: The fixed amount has too many decimals for KWD. Write it like 5.000, without a thousands separator.",
 		],
 		[
 			"1000000000000",
@@ -167,7 +171,11 @@ test("a wrong rate for an event type is refused with a sentence that says what t
 			"LEAD: 5, fee 0",
 			/^invalid_rate: LEAD: “5” is not a rate\. Write a percentage, an amount or both: “8 %”, “5\.00 EUR” or “8 % \+ 5\.00 EUR”\.$/,
 		],
-		["LEAD: 5 USD, fee 0", /^invalid_rate: LEAD: “5 USD” is not a rate/],
+		[
+			"LEAD: 5 USD, fee 0",
+			/^invalid_rate: LEAD: “5 USD” is in USD, but the programme's currency is EUR\. Write the amount like “5\.00 EUR”\.$/,
+		],
+		["lead 5 EUR, fee 0", /^invalid_rate: “lead 5 EUR, fee 0” has no colon after its event type\. Write/],
 		["LEAD: , fee 0", /^invalid_rate: LEAD: “” is not a rate/],
 		["LEAD: 5 % + 5 %, fee 0", /^invalid_rate: LEAD: “5 % \+ 5 %” is not a rate/],
 		["LEAD: 101 %, fee 0", /^invalid_rate: LEAD: “101 %” must be a percentage from 0 to 100/],

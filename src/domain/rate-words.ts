@@ -4,7 +4,15 @@
 
 import { EVENT_TYPES, type EventType } from "./conversion.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
-import { isZero, MAX_WHOLE_DIGITS, parseRate, parseTypedAmount, shortenRate, zeroIn } from "./money.ts";
+import {
+	CURRENCIES,
+	isZero,
+	parseFormAmount,
+	parseRate,
+	sampleAmount,
+	shortenRate,
+	zeroIn,
+} from "./money.ts";
 import type { EffectiveRates, Rate, Rates } from "./rate.ts";
 
 type ByType<Value> = Readonly<Partial<Record<EventType, Value>>>;
@@ -66,28 +74,10 @@ export function sayByType<Value>(byType: ByType<Value>, say: (value: Value) => s
 /** Parses the fixed amount of a rate. An empty text is the amount 0. */
 export function parseFixed(text: string, currency: string, field: string): Result<string> {
 	if (text === "") return succeed(zeroIn(currency));
-	const parsed = parseTypedAmount(text, currency, field);
-	if (parsed.ok) return parsed;
-	const { code } = parsed.fault;
-	return code in WRONG_FIXED
-		? refuse(code, WRONG_FIXED[code as keyof typeof WRONG_FIXED](currency), field)
-		: parsed;
-}
-
-/** The sentences of `parseAmount` are about sale reports. These are about a rate. */
-const WRONG_FIXED = {
-	negative_amount: () => "The fixed amount must not be negative. Enter 0 or leave it empty if there is none.",
-	malformed_amount: (currency: string) =>
-		`Enter the fixed amount in ${currency} as digits, such as ${sampleAmount(currency)}, without a thousands separator.`,
-	amount_too_precise: (currency: string) =>
-		`The fixed amount has too many decimals. Write it like ${sampleAmount(currency)}, in ${currency}.`,
-	amount_too_large: () =>
-		`The fixed amount is too large. It may have at most ${MAX_WHOLE_DIGITS} digits before the point.`,
-} as const;
-
-/** Returns an amount that shows how many decimals the currency has, such as "5.00". */
-export function sampleAmount(currency: string): string {
-	return `5${zeroIn(currency).slice(1)}`;
+	const parsed = parseFormAmount(text, currency, field, "fixed amount");
+	if (parsed.ok || parsed.fault.code !== "negative_amount") return parsed;
+	const detail = `${parsed.fault.detail} Enter 0 or leave it empty if there is none.`;
+	return refuse("negative_amount", detail, field);
 }
 
 /** Parses the rates of a programme for event types, one on each line, such as "LEAD: 5.00 EUR, fee 1.00 EUR". */
@@ -133,10 +123,13 @@ function parseByType<Value>(
 	for (const line of lines.filter((each) => each !== "")) {
 		const [, word, rest = ""] = /^([^:=]+)[:=](.*)$/.exec(line) ?? [];
 		if (word === undefined) {
-			const cure = `“${shorten(line)}” has no event type. Write one on each line, such as “LEAD: ${example}”.`;
+			const [first = ""] = line.split(/\s/, 1);
+			const problem =
+				typeNamed(first) === undefined ? "has no event type" : "has no colon after its event type";
+			const cure = `“${shorten(line)}” ${problem}. Write one on each line, such as “LEAD: ${example}”.`;
 			return refuse("invalid_rate", cure, field);
 		}
-		const type = EVENT_TYPES.find((each) => each === word.replace(/[\s_-]/g, "").toUpperCase());
+		const type = typeNamed(word);
 		if (type === undefined) {
 			const cure = `“${shorten(word.trim())}” is not an event type. Use ${EVENT_TYPES.join(", ")}.`;
 			return refuse("unknown_event_type", cure, field);
@@ -149,6 +142,10 @@ function parseByType<Value>(
 		byType[type] = parsed.value;
 	}
 	return succeed(byType);
+}
+
+function typeNamed(word: string): EventType | undefined {
+	return EVENT_TYPES.find((each) => each === word.replace(/[\s_-]/g, "").toUpperCase());
 }
 
 /** Parses a rate with its units, such as "8 %", "5.00 EUR" or "8 % + 5.00 EUR". The rate 0 needs no unit. */
@@ -171,6 +168,11 @@ function parseRateWords(text: string, currency: string, field: string): Result<R
 
 function unreadable(text: string, currency: string, field: string): ReturnType<typeof refuse> {
 	const amount = `${sampleAmount(currency)} ${currency}`;
+	const other = CURRENCIES.find((code) => new RegExp(`\\d\\s*${code}\\b`, "i").test(text));
+	if (other !== undefined && other !== currency) {
+		const cure = `“${shorten(text)}” is in ${other}, but the programme's currency is ${currency}. Write the amount like “${amount}”.`;
+		return refuse("invalid_rate", cure, field);
+	}
 	const cure = `“${shorten(text)}” is not a rate. Write a percentage, an amount or both: “8 %”, “${amount}” or “8 % + ${amount}”.`;
 	return refuse("invalid_rate", cure, field);
 }

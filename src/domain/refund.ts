@@ -15,7 +15,7 @@ import {
 	isZero,
 	minorUnits,
 	parseAmount,
-	withDecimalPoint,
+	parseFormAmount,
 } from "./money.ts";
 import { type AppliedRates, amountLeft } from "./rate.ts";
 
@@ -177,8 +177,10 @@ export interface RefundValueInput {
 
 /** Parses the refunded amount as a person writes it, with a decimal point or a decimal comma. */
 export function parseTypedRefund(text: string, currency: string): Result<RefundValue> {
-	const amount = withDecimalPoint(text, currency, "amount");
-	return amount.ok ? parseRefundValue({ amount: amount.value }, currency) : amount;
+	const amount = parseFormAmount(text, currency, "amount", "refunded amount");
+	if (amount.ok) return parseRefundValue({ amount: amount.value }, currency);
+	if (amount.fault.code !== "negative_amount") return amount;
+	return refuse("negative_amount", "Enter what was refunded, without a minus sign.", "amount");
 }
 
 /** Parses the value of a refund in the programme's currency, and returns it in canonical form. */

@@ -91,7 +91,7 @@ eachDatabase("imported programmes and people", (database) => {
 		]);
 		const wrong = [header, line("wrong", "0,005", '"LEAD: 5, fee 0"')];
 		deepEqual(wordsOf(await runLines(deps, "programmes", wrong, "apply")), [
-			"2 refused: The fixed amount has too many decimals. Write it like 5.00, in EUR. LEAD: “5” is not a rate. Write a percentage, an amount or both: “8 %”, “5.00 EUR” or “8 % + 5.00 EUR”.",
+			"2 refused: The fixed amount has too many decimals for EUR. Write it like 5.00, without a thousands separator. LEAD: “5” is not a rate. Write a percentage, an amount or both: “8 %”, “5.00 EUR” or “8 % + 5.00 EUR”.",
 		]);
 	});
 

@@ -1,7 +1,7 @@
 // Adds a bonus or a correction to the account of a partner. It is part of the partner's next statement.
 
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
-import { isZero, parseTypedAmount } from "../domain/money.ts";
+import { isZero, parseFormAmount } from "../domain/money.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { type Actor, personIdOf } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -71,7 +71,7 @@ function parseSignedAmount(text: string, currency: string): Result<string> {
 	// The sign that word processors write is understood, too.
 	const typed = text.trim().replace(/^−/, "-");
 	const isNegative = typed.startsWith("-");
-	const amount = parseTypedAmount(typed.replace(/^[-+]/, ""), currency, "amount");
+	const amount = parseFormAmount(typed.replace(/^[-+]/, ""), currency, "amount", "amount");
 	if (!amount.ok) return amount;
 	if (isZero(amount.value)) {
 		return refuse(

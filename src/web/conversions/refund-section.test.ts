@@ -48,7 +48,7 @@ test("a refund that is not possible is refused at its field, in plain words, and
 		[{ amount: "" }, 422, "refund-amount", /Enter the amount that was refunded/],
 		[{ amount: "0" }, 422, "refund-amount", /must be more than zero/],
 		[{ amount: "-1" }, 422, "refund-amount", /without a minus sign/],
-		[{ amount: "1.005" }, 422, "refund-amount", /has 3 decimals, but EUR has 2/],
+		[{ amount: "1.005" }, 422, "refund-amount", /has too many decimals for EUR/],
 		[
 			{ amount: "100.01" },
 			409,

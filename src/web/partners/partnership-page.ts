@@ -2,9 +2,9 @@
 // links. Owners and staff change them, and end or resume the partnership.
 
 import { EVENT_TYPES } from "../../domain/conversion.ts";
-import { isZero, shortenRate } from "../../domain/money.ts";
+import { isZero, sampleAmount, shortenRate } from "../../domain/money.ts";
 import { effectiveCommissions } from "../../domain/rate.ts";
-import { describeRates, sampleAmount, sayByType, sayRate } from "../../domain/rate-words.ts";
+import { describeRates, sayByType, sayRate } from "../../domain/rate-words.ts";
 import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
 import {
 	type ClickOrders,

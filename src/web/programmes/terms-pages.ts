@@ -11,9 +11,8 @@ import {
 } from "../../domain/basket-rule.ts";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
-import { isZero, shortenRate } from "../../domain/money.ts";
+import { isZero, sampleAmount, shortenRate } from "../../domain/money.ts";
 import { effectiveCommissions, effectiveFees } from "../../domain/rate.ts";
-import { sampleAmount } from "../../domain/rate-words.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
 import { openProgramme } from "../../programmes/open-programme.ts";
 import * as terms from "../../programmes/programme-terms.ts";

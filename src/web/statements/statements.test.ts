@@ -262,6 +262,14 @@ test("a partner sees the open balance in each currency with the next statement, 
 	);
 	const wrong = await staff.submit(`${base}/entries`, { amount: "much", currency: "EUR", reason: "" });
 	match(wrong.text, /id="amount-error"[\s\S]+id="reason-error"/);
+	const missing = await staff.submit(`${base}/entries`, { amount: "", currency: "EUR", reason: "Bonus" });
+	match(missing.text, /id="amount-error">Enter the amount in EUR as digits, such as 5\.00, without a/);
+	const precise = await staff.submit(`${base}/entries`, {
+		amount: "0.005",
+		currency: "EUR",
+		reason: "Bonus",
+	});
+	match(precise.text, /id="amount-error">The amount has too many decimals for EUR/);
 	const added = await staff.submit(`${base}/entries`, {
 		amount: "5",
 		currency: "EUR",
