@@ -2,7 +2,7 @@
 // invalid.
 
 import { readName } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { Locked } from "../store/locked.ts";
@@ -91,7 +91,7 @@ export async function acceptSignInLink(
 	deps: AcceptDeps,
 	token: string,
 	acceptance: Acceptance,
-): Promise<Result<AcceptedSignInLink>> {
+): Promise<Checked<AcceptedSignInLink> | Result<AcceptedSignInLink>> {
 	const found = await findSignInLink(deps, token);
 	if (!found.ok) return found;
 	const entry = await validateAcceptance(deps, found.value, acceptance);
@@ -126,19 +126,20 @@ async function validateAcceptance(
 	{ auth }: Pick<AcceptDeps, "auth">,
 	opened: OpenedSignInLink,
 	acceptance: Acceptance,
-): Promise<Result<Entry>> {
+): Promise<Checked<Entry>> {
 	const address = acceptance.address ?? null;
 	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "", address });
-	const email = opened.kind === "first" ? parseEmail(acceptance.email) : succeed("");
-	if (!email.ok) return email;
-	const name = opened.kind === "password" ? succeed("") : readName(acceptance.name, "your");
-	if (!name.ok) return name;
-	const judged = judgePassword(acceptance.password);
-	if (!judged.ok) return judged;
+	const checked = checkAll({
+		email: opened.kind === "first" ? parseEmail(acceptance.email) : succeed(""),
+		name: opened.kind === "password" ? succeed("") : readName(acceptance.name, "your"),
+		password: judgePassword(acceptance.password),
+	});
+	if (!checked.ok) return checked;
+	const { email, name } = checked.value;
 	// The hash is computed before the transaction starts, because hashing is slow by design and other
 	// transactions must not wait.
 	const passwordHash = await auth.hashPassword(acceptance.password);
-	return succeed({ email: email.value, name: name.value, passwordHash, address });
+	return succeed({ email, name, passwordHash, address });
 }
 
 function needsPassword(opened: OpenedSignInLink): boolean {

@@ -41,6 +41,8 @@ test("errors are at their fields, typed values stay, and the link still works", 
 		assert.ok(answer.text.includes(typed.email.replaceAll('"', "&quot;")));
 		assert.equal(answer.text.includes(typed.password), false, "the page never contains the password");
 	}
+	const wrong = await browser.submit(path, { email: "no address", name: " ", password: "short" });
+	assert.match(wrong.text, /id="email-error"[\s\S]+id="name-error"[\s\S]+id="password-error"/, "all at once");
 	assert.equal((await browser.submit(path, FIRST)).status, 303);
 });
 
