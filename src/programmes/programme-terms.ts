@@ -160,14 +160,14 @@ function parseMost(days: number, least: Result<number>): Result<number> {
 	return refuse("invalid_days", text, "approvalDaysMax");
 }
 
-/** Returns a refusal if the number of days is outside the limits for owners, otherwise null. */
-function judgeOwnersDays(
-	days: number,
-	{ approvalDaysMin: least, approvalDaysMax: most }: Pick<Terms, "approvalDaysMin" | "approvalDaysMax">,
-): Fault | null {
-	if (days >= least && days <= most) return null;
-	const range = least === most ? `${least}` : `from ${least} to ${most}`;
-	const text = `The approval window of this programme can be ${range} days. Ask the network's staff for another.`;
+/** Returns the refusal of a number of days that is outside the limits for owners. */
+function outsideOwnersDays({
+	approvalDaysMin: least,
+	approvalDaysMax: most,
+}: Pick<Terms, "approvalDaysMin" | "approvalDaysMax">): Fault {
+	const range =
+		least === most ? `${least} days` : `a whole number of days from ${least} to ${groupDigits(most)}`;
+	const text = `The approval window of this programme is ${range}. Ask the network's staff for another.`;
 	return fault("invalid_days", text, "approvalDays");
 }
 
@@ -270,8 +270,13 @@ function judgeChange(
 	wantedInput: Partial<TermsInput>,
 	shownInput: Partial<TermsInput>,
 ): Checked<readonly (readonly [keyof Terms, Terms[keyof Terms]])[]> {
+	const isOwner = kind === "shop";
 	const parsed = parseTerms({ ...stored, ...wantedInput }, currency);
-	if (!parsed.ok) return parsed;
+	if (!parsed.ok) {
+		// The limits of `parseTerms` are those for staff.
+		const sayLimits = (each: Fault) => (each.field === "approvalDays" ? outsideOwnersDays(stored) : each);
+		return isOwner ? refuseAll(parsed.faults.map(sayLimits)) : parsed;
+	}
 	const wanted = parsed.value;
 	const seen = parseTerms({ ...stored, ...shownInput }, currency);
 	const shown = seen.ok ? seen.value : stored;
@@ -279,12 +284,11 @@ function judgeChange(
 	if (overtaken.length > 0) {
 		return refuseAll(overtaken.map((term) => changedMeanwhile(term, sayTerm(term, stored[term], currency))));
 	}
-	const isOwner = kind === "shop";
 	const forbidden = isOwner ? STAFF_TERMS.filter((term) => changed.includes(term)) : [];
 	if (forbidden.length > 0) return refuseAll(forbidden.map(onlyStaffMayChange));
-	const outside =
-		isOwner && changed.includes("approvalDays") ? judgeOwnersDays(wanted.approvalDays, stored) : null;
-	if (outside !== null) return refuseAll([outside]);
+	const { approvalDays: days } = wanted;
+	const isOutside = days < stored.approvalDaysMin || days > stored.approvalDaysMax;
+	if (isOwner && changed.includes("approvalDays") && isOutside) return refuseAll([outsideOwnersDays(stored)]);
 	return succeed(changed.map((term) => [term, wanted[term]] as const));
 }
 

@@ -165,9 +165,12 @@ test("an owner must keep to the approval days that staff allow, and staff may ex
 		(await owner.open(path)).text,
 		/approved automatically, from 0 to 90\. The network sets these/,
 	);
-	const tooLong = await owner.submit(path, { name: "Shop", approvalDays: "3650" });
-	assert.equal(tooLong.status, 422);
-	assert.match(tooLong.text, /id="approvalDays-error"[^<]*can be from 0 to 90 days\. Ask the network/);
+	for (const approvalDays of ["3650", "7,5"]) {
+		const refused = await owner.submit(path, { name: "Shop", approvalDays });
+		assert.equal(refused.status, 422);
+		const limits = /id="approvalDays-error">[^<]*a whole number of days from 0 to 90\. Ask the network/;
+		assert.match(refused.text, limits, approvalDays);
+	}
 	assert.equal((await read(site)).approval_days, 30);
 	const limits = { ...STAFF_FORM, approvalDaysMin: "14", approvalDaysMax: "60" };
 	const crossed = await staff.submit(path, { ...limits, approvalDaysMin: "61" });
