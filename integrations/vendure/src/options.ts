@@ -20,9 +20,15 @@ export interface RingbackPluginOptions {
 	 * to this server and not to the storefront.
 	 */
 	storefrontUrl?: string;
-	/** Name of the query parameter with the click ID. The default is `rbclick`. */
+	/**
+	 * Name of the query parameter with the click ID, until the network has answered with that of the programme. The
+	 * default is `rbclick`.
+	 */
 	clickParameter?: string;
-	/** Days for which the cookie with the click ID is kept, which is the programme's click window. The default is 30. */
+	/**
+	 * Days for which the cookie with the click ID is kept, until the network has answered with the programme's click
+	 * window. The default is 30.
+	 */
 	clickDays?: number;
 	/** Domain of the cookie, such as `shop.example`, if the storefront and this server are two hosts below it. */
 	cookieDomain?: string;
@@ -59,17 +65,28 @@ export function readSettings(options: RingbackPluginOptions): Settings {
 		const missing = Object.entries({ url, apiKey, secret, brand }).filter(([, value]) => !value);
 		throw new Error(`RingbackPlugin needs ${missing.map(([name]) => name).join(", ")}.`);
 	}
+	const { storefrontUrl } = options;
+	if (storefrontUrl !== undefined && !isAddress(storefrontUrl)) {
+		throw new Error("RingbackPlugin: storefrontUrl must begin with https://, such as https://www.shop.example.");
+	}
 	return {
 		url,
 		apiKey,
 		secret,
 		brand,
 		basketRule: options.basketRule ?? "TOTAL",
-		storefrontUrl: options.storefrontUrl?.replace(/\/$/, ""),
+		storefrontUrl: storefrontUrl?.replace(/\/$/, ""),
 		clickParameter: options.clickParameter ?? "rbclick",
 		clickDays: options.clickDays ?? 30,
 		cookieDomain: options.cookieDomain,
 		keyDecides: options.keyDecides ?? true,
 		approvesDelivered: options.approvesDelivered ?? false,
 	};
+}
+
+/** Returns true if browsers can be redirected to the address. On a developer's own machine it may be without TLS. */
+function isAddress(text: string): boolean {
+	if (!URL.canParse(text)) return false;
+	const { protocol, hostname } = new URL(text);
+	return protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1"].includes(hostname));
 }
