@@ -26,6 +26,9 @@ export interface SaleNews {
 	credit?: string | undefined;
 }
 
+/** Shown as credit after the network's staff have credited another partner. */
+const CHANGED_BY_NETWORK = "CHANGED_BY_NETWORK";
+
 @Injectable()
 export class SaleState implements OnApplicationBootstrap {
 	/** The last change. Changes are made one after the other, because each reads what the previous one has written. */
@@ -70,18 +73,23 @@ export class SaleState implements OnApplicationBootstrap {
 	 * this shop has not reported the order.
 	 */
 	correct(news: SaleNews): Promise<boolean> {
-		return this.note(news, () => true);
+		return this.note(news, () => true, (sale) => (isReassigned(sale, news) ? CHANGED_BY_NETWORK : undefined));
 	}
 
 	/** Stores the values if they are newer than the stored ones. Returns false if this shop has not reported the order. */
-	private note(news: SaleNews, isNewer: (storedStatus: string | null) => boolean): Promise<boolean> {
+	private note(
+		news: SaleNews,
+		isNewer: (storedStatus: string | null) => boolean,
+		creditOf: (sale: RingbackSale) => string | undefined = () => news.credit,
+	): Promise<boolean> {
 		return this.inTurn(async () => {
 			const sales = this.connection.rawConnection.getRepository(RingbackSale);
 			const sale = await sales.findOneBy({ orderCode: news.orderId });
 			// It is a test conversion, or another system has reported the order.
 			if (sale === null) return false;
 			if (!isNewer(sale.status)) return true;
-			const { orderId: orderCode, conversionId, status, basketValue, commission, networkFee, credit } = news;
+			const { orderId: orderCode, conversionId, status, basketValue, commission, networkFee } = news;
+			const credit = creditOf(sale);
 			await sales.update(
 				{ orderCode },
 				{
@@ -119,4 +127,12 @@ export class SaleState implements OnApplicationBootstrap {
 		this.lastChange = change.catch(() => undefined);
 		return change;
 	}
+}
+
+/**
+ * Returns true if the commission of an unchanged sale differs. The network's staff have then credited another partner, and
+ * no call tells a shop which.
+ */
+function isReassigned(sale: RingbackSale, { status, basketValue, commission }: SaleNews): boolean {
+	return sale.status === status && sale.basketValue === basketValue && sale.commission !== commission;
 }
