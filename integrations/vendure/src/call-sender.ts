@@ -19,21 +19,28 @@ import {
 	RefundStateTransitionEvent,
 	TransactionalConnection,
 } from "@vendure/core";
-import { MoreThan } from "typeorm";
+import { MoreThan, Not } from "typeorm";
 import { RingbackCall } from "./entities";
 import { LOG_CONTEXT } from "./log-context";
-import { SETTINGS, type Settings } from "./options";
+import { type BasketRule, SETTINGS, type Settings } from "./options";
+import { RuleCheck } from "./rule-check";
 import { SaleState } from "./sale-state";
 
 /**
- * Refusals that the plugin expects: the conversion has ended already, for example because a refund of everything has
- * reversed it, or a refund is too small to change the reported value.
+ * Refusals of a cancellation or refund because there is nothing left to do: the conversion has ended already, for example
+ * because a refund of everything has reversed it, or the refund is too small to change the reported value.
  */
-const EXPECTED_REFUSALS = ["move_not_allowed", "value_not_lower", "nothing_to_refund"];
+const NOTHING_TO_DO = ["move_not_allowed", "value_not_lower", "nothing_to_refund"];
+
+function isSettled({ call }: OutboxEntry["call"], code: string): boolean {
+	return ["reject", "reverse", "refund"].includes(call) && NOTHING_TO_DO.includes(code);
+}
 
 @Injectable()
 export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown {
 	readonly client: Client;
+	readonly ruleCheck: RuleCheck;
+	private readonly basketRule: BasketRule;
 	private readonly outbox: Outbox;
 
 	constructor(
@@ -41,9 +48,11 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 		private readonly connection: TransactionalConnection,
 		private readonly processContext: ProcessContext,
 		private readonly saleState: SaleState,
-		@Inject(SETTINGS) { url, apiKey, secret, brand }: Settings,
+		@Inject(SETTINGS) { url, apiKey, secret, brand, basketRule }: Settings,
 	) {
 		this.client = createClient({ url, apiKey, secret, brand });
+		this.ruleCheck = new RuleCheck(this.client, basketRule);
+		this.basketRule = basketRule;
 		this.outbox = createOutbox({
 			client: this.client,
 			load: (afterId, limit) => this.load(afterId, limit),
@@ -64,16 +73,30 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 	}
 
 	async onApplicationShutdown(): Promise<void> {
+		this.ruleCheck.stop();
 		await this.outbox.stop();
 	}
 
 	private async load(afterId: number, limit: number): Promise<OutboxEntry[]> {
+		if (!(await this.ruleCheck.allowsSending())) return [];
+		if (afterId === 0) await this.refuseOtherRules();
 		const rows = await this.connection.rawConnection.getRepository(RingbackCall).find({
 			where: { state: "open", id: MoreThan(afterId) },
 			order: { id: "ASC" },
 			take: limit,
 		});
 		return rows.map(({ id, call, attempts, dueAtMs }) => ({ id, call, attempts, dueAtMs: Number(dueAtMs) }));
+	}
+
+	/** Refuses sales whose value was computed by another rule, while the option was wrong. */
+	private async refuseOtherRules(): Promise<void> {
+		const calls = this.connection.rawConnection.getRepository(RingbackCall);
+		const others = await calls.findBy({ state: "open", basketRule: Not(this.basketRule) });
+		for (const { id, orderCode, basketRule } of others) {
+			const detail = `Its value was computed by the rule ${basketRule}, and the programme's rule is ${this.basketRule}.`;
+			await calls.update({ id }, { state: "refused", detail });
+			Logger.error(`The sale of order ${orderCode} is not reported. ${detail}`, LOG_CONTEXT);
+		}
 	}
 
 	private async save({ id, call }: OutboxEntry, progress: OutboxProgress): Promise<void> {
@@ -91,7 +114,10 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 					this.outbox.wake();
 					return;
 				}
-				await calls.update({ id }, { state: "refused", detail: progress.detail });
+				await calls.update(
+					{ id },
+					{ state: isSettled(call, progress.code) ? "settled" : "refused", detail: progress.detail },
+				);
 				return;
 			case "done": {
 				const { conversion, credit } = progress;
@@ -112,7 +138,7 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 		const { call } = problem.entry;
 		const text = `${call.call} of order ${call.orderId}: ${problem.detail}`;
 		if (problem.kind === "delayed") Logger.warn(`${text} It is tried again.`, LOG_CONTEXT);
-		else if (problem.kind === "refused" && EXPECTED_REFUSALS.includes(problem.code)) Logger.verbose(text, LOG_CONTEXT);
+		else if (problem.kind === "refused" && isSettled(call, problem.code)) Logger.verbose(text, LOG_CONTEXT);
 		else Logger.error(text, LOG_CONTEXT);
 	}
 }

@@ -54,9 +54,14 @@ export class RingbackCall {
 	@Column("simple-json")
 	call!: OutboxCall;
 
+	/** Rule by which the value of a sale was computed, or null for other calls. */
+	@Column("varchar", { nullable: true })
+	basketRule!: string | null;
+
+	/** `settled` means that the network refused the call because there was nothing left to do. */
 	@Index()
 	@Column("varchar", { default: "open" })
-	state!: "open" | "done" | "refused";
+	state!: "open" | "done" | "settled" | "refused";
 
 	@Column("int", { default: 0 })
 	attempts!: number;

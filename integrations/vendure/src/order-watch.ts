@@ -3,7 +3,6 @@
 
 import { Inject, Injectable, type OnModuleInit } from "@nestjs/common";
 import type { OutboxCall } from "@ringback/receiver/outbox";
-import { readClick } from "@ringback/receiver/click";
 import {
 	ConfigService,
 	EventBus,
@@ -16,6 +15,7 @@ import {
 	TransactionalConnection,
 } from "@vendure/core";
 import { basketValueOf, valueLeft, writeAmount } from "./amounts";
+import { ClickKeeper } from "./click-keeper";
 import { RingbackCall, RingbackSale } from "./entities";
 import { SETTINGS, type Settings } from "./options";
 
@@ -28,6 +28,7 @@ export class OrderWatch implements OnModuleInit {
 		private readonly eventBus: EventBus,
 		private readonly connection: TransactionalConnection,
 		private readonly configService: ConfigService,
+		private readonly clickKeeper: ClickKeeper,
 		@Inject(SETTINGS) private readonly settings: Settings,
 	) {}
 
@@ -72,7 +73,7 @@ export class OrderWatch implements OnModuleInit {
 	 * the request that places the order may come from a payment provider. Vendure saves the order after this event.
 	 */
 	private keepClick(ctx: RequestContext, order: Order): void {
-		const clickId = readClick(ctx.req?.headers.cookie, { parameter: this.settings.clickParameter });
+		const clickId = this.clickKeeper.read(ctx.req?.headers.cookie);
 		if (clickId !== undefined) order.customFields.ringbackClickId = clickId;
 	}
 
@@ -118,6 +119,10 @@ export class OrderWatch implements OnModuleInit {
 	}
 
 	private async write(ctx: RequestContext, call: OutboxCall): Promise<void> {
-		await this.connection.getRepository(ctx, RingbackCall).insert({ call, orderCode: call.orderId });
+		await this.connection.getRepository(ctx, RingbackCall).insert({
+			call,
+			orderCode: call.orderId,
+			basketRule: call.call === "record" ? this.settings.basketRule : null,
+		});
 	}
 }

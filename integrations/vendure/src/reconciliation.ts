@@ -32,6 +32,7 @@ export class Reconciliation {
 	) {}
 
 	async run(): Promise<ReconciliationResult> {
+		await this.callSender.ruleCheck.compare();
 		const since = new Date(Date.now() - WINDOW_MS);
 		const sales = await this.connection.rawConnection
 			.getRepository(RingbackSale)

@@ -3,14 +3,15 @@
 import { LanguageCode, PluginCommonModule, type Type, VendurePlugin } from "@vendure/core";
 import { CallSender } from "./call-sender";
 import { answerCallback, CallbackReceiver } from "./callback-receiver";
-import { createLanding } from "./click-cookie";
+import { ClickKeeper, createLanding } from "./click-keeper";
 import { RingbackCall, RingbackCallback, RingbackSale } from "./entities";
 import { type RingbackPluginOptions, readSettings, SETTINGS, type Settings } from "./options";
 import { OrderWatch } from "./order-watch";
 import { Reconciliation, reconcileTask } from "./reconciliation";
 import { SaleState } from "./sale-state";
 
-export type { RingbackPluginOptions } from "./options";
+export { RingbackCall, RingbackCallback, RingbackSale } from "./entities";
+export type { BasketRule, RingbackPluginOptions } from "./options";
 export { Reconciliation } from "./reconciliation";
 
 /** Path of the Postback URL below the address of this server. */
@@ -47,6 +48,7 @@ declare module "@vendure/core/dist/entity/custom-entity-fields" {
 		SaleState,
 		OrderWatch,
 		CallSender,
+		ClickKeeper,
 		CallbackReceiver,
 		Reconciliation,
 	],
@@ -73,7 +75,7 @@ declare module "@vendure/core/dist/entity/custom-entity-fields" {
 		if (settings.storefrontUrl !== undefined) {
 			config.apiOptions.middleware.push({
 				route: LANDING_ROUTE,
-				handler: createLanding(settings, settings.storefrontUrl),
+				handler: createLanding(settings.storefrontUrl),
 				beforeListen: true,
 			});
 		}
