@@ -1,8 +1,9 @@
 // `npm run docs` writes the parts of documents that the code decides (generated.ts), the files that the operations guide
-// shows, the version of the package that shops install, and then the pages of the product (rendered-pages.ts). Tests fail
+// shows, the versions of the packages that shops install, and then the pages of the product (rendered-pages.ts). Tests fail
 // until it has been run.
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import pluginPackage from "../integrations/vendure/package.json" with { type: "json" };
 import receiverPackage from "../receiver/package.json" with { type: "json" };
 import { GENERATED_IN, writeGenerated } from "./generated.ts";
 import { renderPages } from "./rendered-pages.ts";
@@ -14,13 +15,19 @@ const FILES_NAMING_THE_PACKAGE = [
 	"examples/README.md",
 	"examples/node/receiver.mjs",
 	"examples/node/sender.mjs",
+	"integrations/vendure/README.md",
 	"receiver/README.md",
 ];
 const ROOT = new URL("../", import.meta.url);
 const CURRENT_PACKAGE = `ringback-receiver-${receiverPackage.version}.tgz`;
+const CURRENT_PLUGIN = `ringback-vendure-plugin-${pluginPackage.version}.tgz`;
 
 for (const path of FILES_NAMING_THE_PACKAGE) {
-	rewrite(path, (text) => text.replaceAll(/ringback-receiver-[\w.-]+?\.tgz/g, CURRENT_PACKAGE));
+	rewrite(path, (text) =>
+		text
+			.replaceAll(/ringback-receiver-[\w.-]+?\.tgz/g, CURRENT_PACKAGE)
+			.replaceAll(/ringback-vendure-plugin-[\w.-]+?\.tgz/g, CURRENT_PLUGIN),
+	);
 }
 for (const path of GENERATED_IN) rewrite(path, writeGenerated);
 

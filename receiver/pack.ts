@@ -5,11 +5,11 @@
 // that folder. Packages of other versions never change, because shops' lock files contain their checksums.
 
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describePacked, type Packed, storePacked } from "./packed-version.ts";
 import { type PackedFile, writeTarball } from "./tarball.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -24,19 +24,8 @@ const BIN = { ringback: "command/main.js" };
 /** Folder of the CommonJS files. Its own package.json says so, because the package's says that files are modules. */
 const COMMONJS = "cjs";
 
-/** An entry of the list of versions. */
-export type PackedVersion = {
-	readonly version: string;
-	readonly file: string;
-	readonly bytes: number;
-	/** Checksum in hexadecimal, as `sha256sum` prints it. */
-	readonly sha256: string;
-	/** Checksum as npm writes it into lock files. */
-	readonly integrity: string;
-};
-
 /** Returns the package of this version, compiled from the current sources. */
-export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
+export function packReceiver(): Packed {
 	const description = describePackage();
 	const modules = compile("tsconfig.pack.json");
 	const tarball = writeTarball([
@@ -46,18 +35,8 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 		...modules,
 		...commonjsOf(modules),
 	]);
-	const hash = (algorithm: string) => createHash(algorithm).update(tarball);
-	return {
-		version: {
-			version: description.version,
-			// npm gives a packed file this name.
-			file: `ringback-receiver-${description.version}.tgz`,
-			bytes: tarball.length,
-			sha256: hash("sha256").digest("hex"),
-			integrity: `sha512-${hash("sha512").digest("base64")}`,
-		},
-		tarball,
-	};
+	// npm gives a packed file this name.
+	return describePacked("ringback-receiver", description.version, tarball);
 }
 
 /**
@@ -143,13 +122,4 @@ function typesOf([name, path]: [name: string, path: string]): [string, string[]]
 	return [[name.replace("./", ""), [`./${COMMONJS}/${file}.d.ts`]]];
 }
 
-if (import.meta.main) {
-	const { version, tarball } = packReceiver();
-	const folder = join(HERE, "downloads");
-	const list = join(folder, "versions.json");
-	const known: PackedVersion[] = JSON.parse(readFileSync(list, "utf8"));
-	const others = known.filter((other) => other.version !== version.version);
-	writeFileSync(join(folder, version.file), tarball);
-	writeFileSync(list, `${JSON.stringify([version, ...others], null, "\t")}\n`);
-	console.log(`${version.file}: ${version.bytes} bytes, SHA-256 ${version.sha256}`);
-}
+if (import.meta.main) storePacked(join(HERE, "downloads"), packReceiver());

@@ -24,6 +24,10 @@ export function readVersions(root: string): Versions {
 			"package-lock.json": packages[""].version,
 			"receiver/downloads/versions.json": downloads.parse(read("receiver/downloads/versions.json"))[0]
 				.version,
+			"integrations/vendure/package.json": described.parse(read("integrations/vendure/package.json")).version,
+			"integrations/vendure/downloads/versions.json": downloads.parse(
+				read("integrations/vendure/downloads/versions.json"),
+			)[0].version,
 			"package-lock.json (receiver)": packages.receiver.version,
 		},
 		changelog: readFileSync(join(root, "CHANGELOG.md"), "utf8"),

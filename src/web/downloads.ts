@@ -1,5 +1,6 @@
-// The package @ringback/receiver, which shops install from the network. Every version that was ever served
-// keeps its address. Shops have the address and the hash in their lock files, so neither may ever change.
+// The packages that shops install from the network: the library @ringback/receiver and the plugin for Vendure. Every
+// version that was ever served keeps its address. Shops have the address and the hash in their lock files, so neither
+// may ever change.
 
 import type { Env, Hono } from "hono";
 import { z } from "zod";
@@ -7,7 +8,8 @@ import { readShippedBytes, readShippedFile } from "../shipped-files.ts";
 import { CACHED_FOR_EVER } from "./assets.ts";
 import { DOWNLOADS_PATH } from "./paths.ts";
 
-const FOLDER = "receiver/downloads";
+const LIBRARY_FOLDER = "receiver/downloads";
+const PLUGIN_FOLDER = "integrations/vendure/downloads";
 
 const DOWNLOAD = z.object({
 	version: z.string(),
@@ -20,25 +22,35 @@ const DOWNLOAD = z.object({
 });
 export type Download = z.infer<typeof DOWNLOAD>;
 
-/** Downloadable versions of the package, newest first. */
-export const DOWNLOADS: readonly [Download, ...Download[]] = z
-	.tuple([DOWNLOAD], DOWNLOAD)
-	.parse(JSON.parse(readShippedFile(`${FOLDER}/versions.json`)));
+/** Downloadable versions of the library, newest first. */
+export const DOWNLOADS = readVersions(LIBRARY_FOLDER);
+
+/** Downloadable versions of the plugin for Vendure, newest first. */
+export const PLUGIN_DOWNLOADS = readVersions(PLUGIN_FOLDER);
+
+function readVersions(folder: string): readonly [Download, ...Download[]] {
+	return z.tuple([DOWNLOAD], DOWNLOAD).parse(JSON.parse(readShippedFile(`${folder}/versions.json`)));
+}
 
 /** Returns the address of a version for `npm install` and `npx -p`. The default is the newest version. */
 export function downloadUrl(publicUrl: string, { file }: Download = DOWNLOADS[0]): string {
 	return `${publicUrl}${DOWNLOADS_PATH}/${file}`;
 }
 
+/** Paths of the shipped package files, by their name. */
+const FILES: ReadonlyMap<string, string> = new Map([
+	...DOWNLOADS.map(({ file }) => [file, `${LIBRARY_FOLDER}/${file}`] as const),
+	...PLUGIN_DOWNLOADS.map(({ file }) => [file, `${PLUGIN_FOLDER}/${file}`] as const),
+]);
+
 export function mountDownloads<AppEnv extends Env>(app: Hono<AppEnv>): void {
 	app.get(`${DOWNLOADS_PATH}/:file`, (c) => {
-		const download = DOWNLOADS.find(({ file }) => file === c.req.param("file"));
-		if (download === undefined) return c.notFound();
-		const { file } = download;
-		return c.body(readShippedBytes(`${FOLDER}/${file}`), 200, {
+		const path = FILES.get(c.req.param("file"));
+		if (path === undefined) return c.notFound();
+		return c.body(readShippedBytes(path), 200, {
 			"cache-control": CACHED_FOR_EVER,
 			"content-type": "application/gzip",
-			"content-disposition": `attachment; filename="${file}"`,
+			"content-disposition": `attachment; filename="${c.req.param("file")}"`,
 		});
 	});
 }

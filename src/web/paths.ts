@@ -14,6 +14,7 @@ export const DOCS_PATH = "/docs";
 export const ORDER_TO_MONEY_PATH = "/docs/order-to-money";
 export const API_REFERENCE_PATH = "/docs/api";
 export const LIBRARY_PATH = "/docs/library";
+export const VENDURE_PATH = "/docs/vendure";
 export const PARTNER_DOCS_PATH = "/docs/partners";
 export const NETWORK_API_DOCS_PATH = "/docs/network-api";
 export const PARTNER_API_DOCS_PATH = "/docs/partner-api";
@@ -21,7 +22,7 @@ export const PARTNER_API_DOCS_PATH = "/docs/partner-api";
 export const OPERATIONS_PATH = "/docs/operations";
 export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
-/** Page of the package that shops install. The package files have addresses below it. */
+/** Page of the packages that shops install. The package files have addresses below it. */
 export const DOWNLOADS_PATH = "/downloads";
 /** Index of the public documentation for programs, and the whole documentation as one text. See https://llmstxt.org. */
 export const LLMS_INDEX_PATH = "/llms.txt";

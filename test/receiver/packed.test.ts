@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { publint } from "publint";
 import { packReceiver } from "../../receiver/pack.ts";
+import { listSources, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
 import { DOWNLOADS, installPackage, PACKED_VERSIONS, tarballPath } from "../support/packed-package.ts";
 import { runProgram } from "../support/run-program.ts";
 import { checkTypes, NODE_TYPES } from "./check-types.ts";
@@ -55,6 +56,27 @@ test("the served package file is byte for byte what the sources produce: `npm ru
 	const [present] = PACKED_VERSIONS;
 	deepEqual(present, version, "run npm run pack:receiver");
 	ok(readFileSync(tarballPath(version)).equals(tarball));
+});
+
+test("the served Vendure plugin has the present sources: `npm run pack:vendure` has been run", async () => {
+	const [present] = JSON.parse(readFileSync(join(VENDURE_DOWNLOADS, "versions.json"), "utf8"));
+	const unpacked = mkdtempSync(join(folder, "plugin-"));
+	await runProgram("tar", ["-xzf", join(VENDURE_DOWNLOADS, present.file), "-C", unpacked], folder);
+	const sources = listSources();
+	for (const { path, bytes } of sources) {
+		ok(readFileSync(join(unpacked, "package", path)).equals(bytes), `${path}: run npm run pack:vendure`);
+	}
+	const { main, types } = JSON.parse(readFileSync(join(unpacked, "package/package.json"), "utf8"));
+	const compiled = sources.flatMap(({ path }) => {
+		const [, name] = /^src\/(.+)\.ts$/.exec(path) ?? [];
+		return name === undefined ? [] : [`dist/${name}.js`, `dist/${name}.d.ts`];
+	});
+	deepEqual(
+		globSync("dist/*", { cwd: join(unpacked, "package") }).sort(),
+		compiled.sort(),
+		"each source is compiled",
+	);
+	ok(compiled.includes(main) && compiled.includes(types));
 });
 
 test("every version of the package that was ever served is still there, unchanged", () => {

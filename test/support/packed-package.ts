@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { PackedVersion } from "../../receiver/pack.ts";
+import type { PackedVersion } from "../../receiver/packed-version.ts";
 import { runProgram } from "./run-program.ts";
 
 export const DOWNLOADS = fileURLToPath(new URL("../../receiver/downloads/", import.meta.url));

@@ -2,8 +2,8 @@
 // places orders through Vendure's own APIs, kills both sides, and compares the books to the cent. It needs `npm ci` in
 // integrations/vendure, and is not part of `npm test`.
 
-import { deepEqual, equal, ok, throws } from "node:assert/strict";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -11,6 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@ringback/receiver";
 import { sql } from "kysely";
+import { packVendurePlugin, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { assignPartner } from "../../src/partners/assign.ts";
 import {
@@ -22,8 +23,9 @@ import {
 } from "../../src/store/queries/partners.ts";
 import { lockProgramme } from "../../src/store/queries/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
+import { setProgramme } from "../support/change-rows.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
-import { DOWNLOADS, PACKED_VERSIONS } from "../support/packed-package.ts";
+import { PACKED_VERSIONS, QUIETLY, tarballPath } from "../support/packed-package.ts";
 import { freePort } from "../support/postgres.ts";
 import { prepareDatabase, withWorkplace } from "../support/prepare-database.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -34,6 +36,9 @@ import { Customer, type OrderInBooks, ShopStaff } from "./shop-acts.ts";
 import { type ReconciliationResult, ShopProcess, startTlsProxy, type TlsProxy } from "./vendure-shop.ts";
 
 const PLUGIN = fileURLToPath(new URL("../../integrations/vendure/", import.meta.url));
+/** Folder of the test's shop. It is below that of the plugin, where Node finds Vendure. */
+const SHOP = join(PLUGIN, "dist/shop");
+const INSTALLED = join(SHOP, "node_modules/@ringback/vendure-plugin");
 const BRAND = "Service";
 const SECRET_KEY = "5e".repeat(32);
 const ORDERS = 48;
@@ -77,6 +82,7 @@ const FATES: readonly { acts: readonly Act[]; status: string }[] = [
 	{ acts: [deliver, cancel], status: "REVERSED" },
 	{ acts: [refund(0.4), cancel], status: "REJECTED" },
 	{ acts: [refund(1), cancel], status: "REVERSED" },
+	{ acts: [cancel, refund(1)], status: "REJECTED" },
 ];
 
 /** Fates of the orders under the other rule. */
@@ -119,7 +125,7 @@ const cleaning: (() => Promise<void>)[] = [];
 
 before(async () => {
 	ok(existsSync(join(PLUGIN, "node_modules/@vendure/core")), "run `npm ci` in integrations/vendure first");
-	await buildPlugin();
+	await installPlugin();
 	home = openHome({ after: (clean) => cleaning.push(clean) });
 	const shopPort = await freePort();
 	servicePort = await freePort();
@@ -140,7 +146,7 @@ before(async () => {
 	});
 	await addPartners();
 	shopUrl = `http://127.0.0.1:${shopPort}`;
-	shop = new ShopProcess(PLUGIN, {
+	shop = new ShopProcess(SHOP, {
 		PORT: String(shopPort),
 		DATABASE_FILE: join(home.folder, "shop.sqlite"),
 		RINGBACK_URL: `http://127.0.0.1:${servicePort}`,
@@ -164,7 +170,7 @@ after(async () => {
 
 test("amounts follow the programme's rule, refunds lower them in proportion, and currencies have their decimals", () => {
 	const { basketValueOf, valueLeft, writeAmount } = createRequire(import.meta.url)(
-		join(PLUGIN, "dist/src/amounts.js"),
+		join(INSTALLED, "dist/amounts.js"),
 	);
 	// The example of docs/order-to-money.md: goods for 100.00 net, 10 % coupon, shipping 5.00 net, 19 % VAT.
 	const order = { totalWithTax: 11_305, total: 9_500, subTotalWithTax: 10_710, subTotal: 9_000 };
@@ -234,7 +240,8 @@ test("orders, refunds and cancellations of a Vendure shop agree to the cent afte
 	deepEqual(await findDifferences(), []);
 	deepEqual(beforeReconciling, [], "the books agreed before they were compared");
 	deepEqual([reconciled.corrected, reconciled.reportedAgain, reconciled.unknownHere], [0, 0, []]);
-	deepEqual([status.openCalls, status.openCallbacks], [0, 0]);
+	deepEqual([status.openCalls, status.openCallbacks, status.refusedCalls], [0, 0, []]);
+	ok(status.settledCalls > 0, "refunds of cancelled orders need nobody");
 });
 
 test("orders under another basket rule are reported by that rule, and refunds lower them in proportion", async () => {
@@ -245,6 +252,14 @@ test("orders under another basket rule are reported by that rule, and refunds lo
 	for (let number = ORDERS; number < ORDERS + OTHER_RULE_ORDERS; number++) {
 		await placeOrder(number, variants, at(OTHER_RULE_FATES, number), OTHER_RULE);
 	}
+	// The programme has the first rule, so the plugin says so and sends nothing.
+	await until(
+		() => shop.log.includes(`basketRule is ${OTHER_RULE} here, but the programme's rule is TOTAL`),
+		() => shop.log.slice(-3_000),
+	);
+	const { openCalls } = await shop.status();
+	ok(openCalls >= OTHER_RULE_ORDERS, `${openCalls} calls wait`);
+	await changeRule(OTHER_RULE);
 	await untilQuiet();
 	deepEqual(await findDifferences(), []);
 });
@@ -260,8 +275,52 @@ test("the nightly task corrects an order whose partner the network's staff have 
 	);
 	const reconciled = await reconcileByScheduler();
 	deepEqual([reconciled.corrected, reconciled.reportedAgain, reconciled.unknownHere], [1, 0, []]);
+	const order = expected.get(code);
+	ok(order !== undefined);
+	expected.set(code, { ...order, credit: "CHANGED_BY_NETWORK" });
 	deepEqual(await findDifferences(), []);
 });
+
+test("a sale whose value was computed by a wrong rule is never reported, and the log says so", async () => {
+	await shop.kill();
+	await shop.start({ BASKET_RULE: "TOTAL" });
+	await staff.signIn();
+	await placeOrder(ORDERS + OTHER_RULE_ORDERS, await staff.listVariants(), { acts: [], status: "" }, "TOTAL");
+	const [code = ""] = [...expected.keys()].slice(-1);
+	await shop.kill();
+	await shop.start({ BASKET_RULE: OTHER_RULE });
+	await until(
+		() =>
+			shop.log.includes(
+				`The sale of order ${code} is not reported. Its value was computed by the rule TOTAL`,
+			),
+		() => shop.log.slice(-3_000),
+	);
+	const { openCalls, refusedCalls } = await shop.status();
+	deepEqual([openCalls, refusedCalls.length], [0, 1]);
+	match(`${refusedCalls[0]}`, new RegExp(`^record ${code}: `));
+});
+
+test("the plugin refuses a storefront address without https, and options that are missing", () => {
+	const { RingbackPlugin } = createRequire(import.meta.url)(INSTALLED);
+	const options = { url: "https://track.example", apiKey: "rbk_a", secret: "rbs_a", brand: BRAND };
+	for (const storefrontUrl of ["www.shop.example", "http://www.shop.example", "javascript:alert(1)", ""]) {
+		throws(() => RingbackPlugin.init({ ...options, storefrontUrl }), /storefrontUrl must begin with https/);
+	}
+	RingbackPlugin.init({ ...options, storefrontUrl: "http://localhost:8080/" });
+	equal(RingbackPlugin.settings.storefrontUrl, "http://localhost:8080");
+	throws(() => RingbackPlugin.init({ ...options, apiKey: "", brand: undefined }), /needs apiKey, brand/);
+});
+
+/** Changes the programme's rule, as its owner does on the page of the settings. */
+async function changeRule(rule: typeof OTHER_RULE): Promise<void> {
+	await killService();
+	await askDatabase(async (db) => {
+		const { id } = await db.selectFrom("programmes").select("id").executeTakeFirstOrThrow();
+		await setProgramme(db, id, { basket_rule: rule });
+	});
+	await startService();
+}
 
 /** Places an order, and lets become of it what is planned. Both sides may be killed during its payment. */
 async function placeOrder(
@@ -471,19 +530,24 @@ async function addPartners(): Promise<void> {
 }
 
 /** Compiles the plugin with the library as a shop installs it. */
-async function buildPlugin(): Promise<void> {
-	const [present] = PACKED_VERSIONS;
-	ok(present !== undefined, "run npm run pack:receiver");
-	const library = join(PLUGIN, "node_modules/@ringback/receiver");
-	rmSync(library, { recursive: true, force: true });
-	mkdirSync(library, { recursive: true });
-	await runProgram(
-		"tar",
-		["-xzf", join(DOWNLOADS, present.file), "--strip-components=1", "-C", library],
-		PLUGIN,
-	);
-	rmSync(join(PLUGIN, "dist"), { recursive: true, force: true });
-	await runProgram(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "."], PLUGIN);
+/**
+ * Installs the library and the plugin with npm as a shop does, from the files that the service serves, and compiles the
+ * test's shop against them. Vendure itself is found in the folder above.
+ */
+async function installPlugin(): Promise<void> {
+	const { version, tarball } = packVendurePlugin();
+	const served = join(VENDURE_DOWNLOADS, version.file);
+	ok(readFileSync(served).equals(tarball), "run npm run pack:vendure");
+	const [library] = PACKED_VERSIONS;
+	ok(library !== undefined, "run npm run pack:receiver");
+	rmSync(SHOP, { recursive: true, force: true });
+	mkdirSync(SHOP, { recursive: true });
+	writeFileSync(join(SHOP, "package.json"), '{ "private": true }\n');
+	const packages = [tarballPath(library), served];
+	await runProgram("npm", ["install", ...QUIETLY, "--offline", "--legacy-peer-deps", ...packages], SHOP);
+	copyFileSync(join(PLUGIN, "test/shop.ts"), join(SHOP, "shop.ts"));
+	const compiler = join(PLUGIN, "node_modules/typescript/bin/tsc");
+	await runProgram(process.execPath, [compiler, "-p", "tsconfig.test.json"], PLUGIN);
 }
 
 async function startService(): Promise<void> {

@@ -14,6 +14,7 @@ import { endProcess, type Running, watchProcess } from "../support/watched-proce
 export interface ShopStatus {
 	openCalls: number;
 	doneCalls: number;
+	settledCalls: number;
 	refusedCalls: string[];
 	openCallbacks: number;
 	doneCallbacks: number;
@@ -112,7 +113,7 @@ export class ShopProcess {
 
 	#spawn(args: readonly string[]): Running {
 		this.#earlierLog = this.log;
-		const program = join(this.#folder, "dist/test/shop.js");
+		const program = join(this.#folder, "shop.js");
 		const child = spawn(process.execPath, [program, ...args], {
 			cwd: this.#folder,
 			env: programEnvironment(process.env, this.#settings),

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { INestApplication } from "@nestjs/common";
+import { type BasketRule, RingbackCall, RingbackCallback, RingbackPlugin } from "@ringback/vendure-plugin";
 import {
 	bootstrap,
 	DefaultLogger,
@@ -16,9 +17,6 @@ import {
 	type VendureConfig,
 } from "@vendure/core";
 import { populate } from "@vendure/core/cli";
-import { RingbackCall, RingbackCallback } from "../src/entities";
-import type { BasketRule } from "../src/options";
-import { RingbackPlugin } from "../src/ringback-plugin";
 
 function setting(name: string): string {
 	const value = process.env[name];
@@ -116,6 +114,7 @@ async function readStatus(app: INestApplication) {
 	return {
 		openCalls: calls.filter(({ state }) => state === "open").length,
 		doneCalls: calls.filter(({ state }) => state === "done").length,
+		settledCalls: calls.filter(({ state }) => state === "settled").length,
 		refusedCalls: calls
 			.filter(({ state }) => state === "refused")
 			.map(({ call, detail }) => `${call.call} ${call.orderId}: ${detail}`),

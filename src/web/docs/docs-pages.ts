@@ -10,7 +10,7 @@ import { GUIDE_PARTS } from "../../operations-guide.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { findProgrammesByPublicId, type Programme } from "../../store/queries/programmes.ts";
-import { DOWNLOADS, downloadUrl } from "../downloads.ts";
+import { DOWNLOADS, downloadUrl, PLUGIN_DOWNLOADS } from "../downloads.ts";
 import { answerError } from "../error-page.ts";
 import {
 	EXAMPLE_LANGUAGES,
@@ -30,6 +30,8 @@ import { DOCUMENT_PATHS, type DocsDocument, isForStaff, readDocument, readMarkdo
 export type DocsDeps = Pick<PageDeps, "network" | "publicUrl" | "store">;
 
 export const MAX_QUERY_CHARACTERS = 100;
+
+const PACKAGE_FILES = [...DOWNLOADS, ...PLUGIN_DOWNLOADS];
 
 /** Time for which a cached page may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;
@@ -109,7 +111,7 @@ function prefersMarkdown(c: WebContext): boolean {
 }
 
 /**
- * Returns a page as Markdown with this network's values and the versions of the package. If a language is given, the
+ * Returns a page as Markdown with this network's values and the package files. If a language is given, the
  * example programs in other languages are left out.
  */
 export function writeMarkdown(
@@ -121,7 +123,7 @@ export function writeMarkdown(
 	return (language === undefined ? markdown : keepLanguage(markdown, language.label)).replace(
 		"<!-- versions -->",
 		() =>
-			DOWNLOADS.map(
+			PACKAGE_FILES.map(
 				(download) =>
 					`- Version ${download.version}: ${downloadUrl(values.publicUrl, download)}, SHA-256 \`${download.sha256}\``,
 			).join("\n"),
@@ -189,9 +191,9 @@ function basketValueList(programmes: readonly Programme[]): Html {
 	)}</ul>`;
 }
 
-/** Lists the versions of the package that shops install, with their checksums. */
+/** Lists the package files that shops install, with their checksums. */
 function packageVersions(): Html {
-	return html`${DOWNLOADS.map(
+	return html`${PACKAGE_FILES.map(
 		({ version, file, bytes, sha256, integrity }) => html`<ul>
 <li>Version ${version}: <a href="${paths.DOWNLOADS_PATH}/${file}">${file}</a>, ${count(bytes)} bytes</li>
 <li>SHA-256: <code>${sha256}</code></li>

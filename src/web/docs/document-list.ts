@@ -52,6 +52,14 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		isForJavaScript: true,
 	},
 	{
+		path: paths.VENDURE_PATH,
+		label: "Vendure plugin",
+		file: "integrations/vendure/README.md",
+		summary: "The plugin that connects a Vendure shop: install, options, click IDs, what needs a person.",
+		readers: "shops",
+		isForJavaScript: true,
+	},
+	{
 		path: paths.PARTNER_DOCS_PATH,
 		label: "Partners",
 		file: "docs/partners.md",
@@ -85,7 +93,7 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 		path: paths.DOWNLOADS_PATH,
 		label: "Downloads",
 		file: "docs/downloads.md",
-		summary: "Where the library is installed from, and its checksums.",
+		summary: "Where the library and the Vendure plugin are installed from, and their checksums.",
 		readers: "shops",
 	},
 ];

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createApp } from "../../app.ts";
-import { DOWNLOADS, downloadUrl } from "../downloads.ts";
+import { DOWNLOADS, downloadUrl, PLUGIN_DOWNLOADS } from "../downloads.ts";
 import { openTestSite } from "../test-site.test-support.ts";
 
 const [PRESENT] = DOWNLOADS;
@@ -23,21 +23,23 @@ test("a visitor sees the commands to install the package from this network, and 
 	assert.ok(text.includes(`<a href="${PATH}">`));
 });
 
-test("a downloaded file matches its checksums and may be cached permanently", async (t) => {
+test("the library and the Vendure plugin match their checksums and may be cached permanently", async (t) => {
 	const site = await openTestSite(t);
-	const answer = await createApp(site.deps).request(PATH);
-	const bytes = Buffer.from(await answer.arrayBuffer());
-	assert.equal(answer.status, 200);
-	assert.equal(createHash("sha256").update(bytes).digest("hex"), PRESENT.sha256);
-	assert.equal(`sha512-${createHash("sha512").update(bytes).digest("base64")}`, PRESENT.integrity);
-	assert.match(gunzipSync(bytes).toString("latin1"), /^package\/package\.json\0/);
-	const header = (name: string) => answer.headers.get(name);
-	assert.equal(header("cache-control"), "public, max-age=31536000, immutable");
-	assert.equal(header("content-type"), "application/gzip");
-	assert.equal(header("content-disposition"), `attachment; filename="${PRESENT.file}"`);
-	assert.equal(header("x-content-type-options"), "nosniff");
-	assert.match(header("content-security-policy") ?? "", /^default-src 'none'/);
-	assert.equal(header("set-cookie"), null);
+	for (const { file, sha256, integrity } of [PRESENT, PLUGIN_DOWNLOADS[0]]) {
+		const answer = await createApp(site.deps).request(`/downloads/${file}`);
+		const bytes = Buffer.from(await answer.arrayBuffer());
+		assert.equal(answer.status, 200);
+		assert.equal(createHash("sha256").update(bytes).digest("hex"), sha256);
+		assert.equal(`sha512-${createHash("sha512").update(bytes).digest("base64")}`, integrity);
+		assert.match(gunzipSync(bytes).toString("latin1"), /^package\/package\.json\0/);
+		const header = (name: string) => answer.headers.get(name);
+		assert.equal(header("cache-control"), "public, max-age=31536000, immutable");
+		assert.equal(header("content-type"), "application/gzip");
+		assert.equal(header("content-disposition"), `attachment; filename="${file}"`);
+		assert.equal(header("x-content-type-options"), "nosniff");
+		assert.match(header("content-security-policy") ?? "", /^default-src 'none'/);
+		assert.equal(header("set-cookie"), null);
+	}
 });
 
 test("an unknown file name gets 404 without cache headers", async (t) => {
