@@ -191,7 +191,7 @@ test("amounts follow the programme's rule, refunds lower them in proportion, and
 });
 
 test("the plugin passes the secrets to the library as they are given, so that a stray line break is refused", () => {
-	const { readSettings } = createRequire(import.meta.url)(join(PLUGIN, "dist/src/options.js"));
+	const { readSettings } = createRequire(import.meta.url)(join(INSTALLED, "dist/options.js"));
 	const settingsWith = (secret: string) =>
 		readSettings({ url: "https://network.example", apiKey: "rbk_1", brand: BRAND, secret });
 	createClient(settingsWith("rbs_new,rbs_old"));
@@ -201,7 +201,7 @@ test("the plugin passes the secrets to the library as they are given, so that a 
 });
 
 test("open callbacks are listed in the order in which they arrived", async () => {
-	const load = createRequire(join(PLUGIN, "dist/src/callback-receiver.js"));
+	const load = createRequire(join(INSTALLED, "dist/callback-receiver.js"));
 	const { RingbackCallback } = load("./entities.js");
 	const { CallbackReceiver } = load("./callback-receiver.js");
 	const { DataSource } = load("typeorm");
