@@ -233,6 +233,17 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 		"programme",
 		() => shops().map(({ publicId, waiting, failed }) => [publicId, waiting + failed]),
 	);
+	gauge("ringback_failing_partners", "Partners whose callbacks are failing seriously now, up to 200", () => {
+		const figures = read();
+		return figures && countFailing(figures.failingPartners);
+	});
+	const partners = () => read()?.failingPartners.receivers ?? [];
+	gauges(
+		"ringback_failing_partner_undelivered",
+		"Undelivered callbacks of the partners that are failing the most, 20 at most, each counted up to 2,000",
+		"partner",
+		() => partners().map(({ publicId, waiting, failed }) => [publicId, waiting + failed]),
+	);
 	gauge(
 		"ringback_unmailed_notices",
 		"Notices that should have been mailed by now, up to 10,000. They are counted even if there is no mail server",

@@ -256,6 +256,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	test("a listen command that cannot work prints a sentence and no stack, and exits with 1 if it is refused, with 2 if a setting is missing", async (t) => {
 		const setup = await openListenSetup(t);
 		const to = ["--to", "http://localhost:3000/postback"];
+		const partner = { RINGBACK_API_KEY: "", RINGBACK_TOKEN: `rbp_${"0".repeat(64)}` };
 		const cases: readonly [
 			what: string,
 			args: readonly string[],
@@ -281,6 +282,23 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			],
 			["--to", ["--to", "localhost:3000"], {}, 2, /^--to must be an http or https address/],
 			["user", ["--to", "http://a:b@localhost/"], {}, 2, /^--to must not hold a user name/],
+			[
+				"key and token",
+				to,
+				{ RINGBACK_TOKEN: "rbp_1" },
+				2,
+				/^RINGBACK_TOKEN and RINGBACK_API_KEY are both set\./,
+			],
+			[
+				"token swapped",
+				to,
+				{ ...partner, RINGBACK_TOKEN: "rbs_1" },
+				2,
+				/swapped: the token starts with rbp_/,
+			],
+			["unknown token", to, partner, 1, /^Check RINGBACK_TOKEN\. This API token is not known here/],
+			["unknown macro", ["--to", "http://localhost/?a={orderId}"], partner, 2, /macro \{orderId\}.*\{sub1\}/],
+			["macro in the path", ["--to", "http://localhost/{sub1}?a=1"], partner, 2, /macros only in its query/],
 		];
 		for (const [what, args, settings, code, sentence] of cases) {
 			const ended = await setup.run(["listen", ...args], { ...settings });

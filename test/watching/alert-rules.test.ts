@@ -83,6 +83,7 @@ const HEALTHY: Series = {
 	[`ringback_build_info{${TARGET},version="1.0.0",role="all"}`]: steady(1),
 	[`ringback_log_lines_dropped_total{${TARGET}}`]: steady(0),
 	[`ringback_failing_programme_undelivered{${TARGET},programme="prg_1"}`]: steady(100),
+	[`ringback_failing_partner_undelivered{${TARGET},partner="ptn_1"}`]: steady(100),
 	[PG.up]: steady(1),
 	[PG.inUse]: steady(80),
 	[PG.limit]: steady(100),
@@ -126,6 +127,9 @@ const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>
 	RingbackChoreLate: { [name("ringback_chore_late", 'chore="approvals"')]: steady(1) },
 	RingbackShopFailing: {
 		[name("ringback_failing_programme_undelivered", 'programme="prg_1"')]: steady(101),
+	},
+	RingbackPartnerFailing: {
+		[name("ringback_failing_partner_undelivered", 'partner="ptn_1"')]: steady(101),
 	},
 	// The worker was restarted in between, and was not scraped for three minutes.
 	RingbackMailStuck: { [name("ringback_unmailed_notices")]: "1x52 stale stale stale 1x25" },
