@@ -49,10 +49,10 @@ export function describePartnerCallbackAsJson({ verification, ...callback }: Par
 export function describePartnerCallback({ who, method, path, verification }: PartnerCallback): string {
 	const signature = verification.ok ? "signature verified" : `REFUSED (${verification.reason})`;
 	const event = verification.ok ? verification.event : null;
-	const told =
+	const eventWords =
 		event === null
 			? ""
 			: `, ${event.event}, commission ${event.commission} ${event.currency}, sub1 ${event.sub1}`;
 	const reader = who === "blog" ? "the blog's program" : "the tracker";
-	return `    → ${reader} got ${method} ${path}${told}: ${signature}\n`;
+	return `    → ${reader} got ${method} ${path}${eventWords}: ${signature}\n`;
 }

@@ -20,14 +20,14 @@ export async function tellStory(
 	say: (line: string) => void,
 ): Promise<void> {
 	let expected = 0;
-	let told = 0;
+	let expectedOfPartners = 0;
 	/** Makes one call of the shop's server and waits for the callbacks that it causes, to the shop and to a partner. */
 	const act = async (title: string, call: () => Promise<CallResult>): Promise<void> => {
 		say(title);
 		const result = await call();
 		if (!result.ok) throw new Error(result.detail);
 		await shop.waitFor(++expected);
-		await partners.waitFor(++told);
+		await partners.waitFor(++expectedOfPartners);
 	};
 	say(
 		"A visitor clicks on the link of a blog, another one on that of a campaign, and the shop keeps the click IDs.",

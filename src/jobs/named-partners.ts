@@ -2,6 +2,7 @@
 
 import { parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { PARTNER_ID } from "../domain/id.ts";
 import {
 	findPartnersByName,
 	findPartnersByPublicId,
@@ -18,8 +19,6 @@ export const PARTNER_COLUMN: JobColumn = {
 	name: "partner",
 	means: "The name as it is here, or the ID (ptn_…).",
 };
-
-const PARTNER_ID = /^ptn_[0-9A-Z]{26}$/;
 
 async function findNamedPartners(
 	db: Db,

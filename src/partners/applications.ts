@@ -4,8 +4,9 @@
 import { blockOf } from "../domain/client-address.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
-import { type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
+import { composeAccessMail } from "../mail/letters.ts";
+import { type SignedInPerson, transactForPartner, transactInProgramme } from "../people/actor.ts";
+import { describeSent, type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, triesFrom, type Use, useLimits } from "../people/limits.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -20,11 +21,13 @@ import {
 	lockApplication,
 	lockApplications,
 	lockPartner,
+	NO_ID,
 	removeApplication,
 	signsInFor,
 } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, lockPerson } from "../store/queries/people.ts";
+import { addresseesOfPartner } from "../store/queries/programme-people.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { isInvitedTo } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
@@ -76,7 +79,7 @@ export async function apply(
 	const read = checkAll({ partner: readPartner(input), ...readApplication(seen, input) });
 	if (!read.ok) return read;
 	const { partner, about } = read.value;
-	return storeApplication(deps, seen, input, (trx, programme) =>
+	return storeApplication(deps, deps.store.transact, seen, input, (trx, programme) =>
 		addApplication(trx, deps, programme, { ...partner, about, partner_id: null }, null),
 	);
 }
@@ -97,10 +100,12 @@ export async function applyAsPartner(
 	const read = checkAll(readApplication(seen, input));
 	if (!read.ok) return read;
 	const { about } = read.value;
-	return storeApplication(deps, seen, input, async (trx, programme) => {
+	const transact: Transact = (work) => transactForPartner(deps.store, actor, partnerId, work);
+	return storeApplication(deps, transact, seen, input, async (trx, programme) => {
 		const person = await findPersonById(trx, actor.personId);
 		const partner = await lockPartner(trx, partnerId);
 		if (person === undefined || partner === undefined || !(await signsInFor(trx, partnerId, person.id))) {
+			// Staff may change much of a partner, but they do not apply for it.
 			return refuse("not_allowed", "You do not sign in for this partner. Nothing was sent.");
 		}
 		const open = judgeArchived(programme, partner);
@@ -116,6 +121,7 @@ export async function applyAsPartner(
 }
 
 type ApplicationDeps = Pick<InvitationsDeps, "store" | "clock" | "random">;
+type Transact = (work: (trx: Db) => Promise<Result<true>>) => Promise<Result<true>>;
 
 function readApplication(seen: Programme, input: PartnerApplicationInput) {
 	return {
@@ -130,6 +136,7 @@ function readApplication(seen: Programme, input: PartnerApplicationInput) {
 /** Runs the transaction that adds an application, after it has checked the programme, its terms and the limits. */
 async function storeApplication(
 	{ store, clock }: ApplicationDeps,
+	transact: Transact,
 	seen: Programme,
 	input: PartnerApplicationInput,
 	add: (trx: Db, programme: Locked<Programme>) => Promise<Result<true>>,
@@ -140,7 +147,7 @@ async function storeApplication(
 	if (!early.ok) return early;
 	const full = await useLimits(store.db, usesFrom(input.address), clock.nowMs());
 	if (full !== null) return full;
-	return store.transact<Result<true>>(async (trx) => {
+	return transact(async (trx) => {
 		const programme = await lockProgramme(trx, seen.id);
 		if (programme === undefined) return closed();
 		const judged = judgeProgramme(programme, input);
@@ -229,7 +236,10 @@ export async function acceptApplication(
 		}
 		const judged = judgeArchived(programme, null);
 		if (!judged.ok) return judged;
-		const found = await findOrMakePartner(trx, deps, actor, programme, application);
+		const found =
+			application.partner_id === null
+				? await findOrMakePartner(trx, deps, actor, programme, application)
+				: await welcomePartner(trx, deps, actor, programme, application, application.partner_id);
 		// The refusal is replaced by a general one, so that the owner does not learn that the address belongs to,
 		// for example, staff or an archived partner.
 		const isPrivate = (code: string) =>
@@ -260,16 +270,16 @@ const ONLY_STAFF_ACCEPT =
 async function belongsToProgramme(
 	trx: Db,
 	programme: Locked<Programme>,
-	{ email }: Locked<Application>,
+	{ email, partner_id: partnerId }: Locked<Application>,
 ): Promise<boolean> {
 	if (await isInvitedTo(trx, programme.id, email)) return true;
-	const person = await findPersonByEmail(trx, email);
-	if (person === undefined) return false;
-	const partners = await listPartnersOf(trx, person.id);
+	const personId = (await findPersonByEmail(trx, email))?.id ?? NO_ID;
+	if (partnerId !== null) return hasPersonOf(trx, programme.id, personId, [partnerId]);
+	const partners = await listPartnersOf(trx, personId);
 	return hasPersonOf(
 		trx,
 		programme.id,
-		person.id,
+		personId,
 		partners.map(({ id }) => id),
 	);
 }
@@ -316,9 +326,34 @@ function alreadyAnswered(): ReturnType<typeof refuse> {
 	return refuse("already_decided", "This application was answered already. Look at the list again.");
 }
 
+/** Returns the partner that applied, and mails all of its people, because the one who applied may have left. */
+async function welcomePartner(
+	trx: Db,
+	deps: InvitationsDeps,
+	actor: SignedInPerson,
+	programme: Locked<Programme>,
+	{ email }: Locked<Application>,
+	partnerId: number,
+): Promise<Result<InvitedPartner>> {
+	const partner = await lockPartner(trx, partnerId);
+	if (partner === undefined) return alreadyAnswered();
+	const judged = judgeArchived(programme, partner);
+	if (!judged.ok) return judged;
+	const partnerships = await listPartnerships(trx, "partner_id", [partnerId]);
+	if (partnerships.some(({ programme_id }) => programme_id === programme.id)) {
+		const text = `${partner.name} is a partner of this programme already. Decline the application.`;
+		return refuse("already_partner", text);
+	}
+	const membership = { partner, accepted: programme, offers: [offerOf(programme)] };
+	for (const reader of await addresseesOfPartner(trx, partnerId)) {
+		await deps.mails.enqueue(trx, composeAccessMail(reader.email, membership, deps.publicUrl));
+	}
+	return succeed({ ...describeSent(deps, actor, { email, link: null }), partner });
+}
+
 /**
- * Finds or creates the partner for an applicant. If the application was sent for a partner, that partner is used. If a
- * stranger's address belongs to a person who signs in for exactly one partner and has a password, that partner is used. The password is required, because anybody can type an address, and a
+ * Finds or creates the partner for a stranger who applied. If the address belongs to a person who signs in for exactly
+ * one partner and has a password, that partner is used. The password is required, because anybody can type an address, and a
  * password proves that its owner reads the mailbox. A person who signs in for several partners keeps them
  * apart on purpose, so they get a new one. It is refused if the applicant already signs in for a partner of
  * this programme.
@@ -333,13 +368,7 @@ async function findOrMakePartner(
 	const { email } = application;
 	const person = await lockPerson(trx, "email", email);
 	const partners = person === undefined ? [] : await listPartnersOf(trx, person.id);
-	const ofApplication = partners.filter(({ id }) => id === application.partner_id);
-	if (application.partner_id !== null && ofApplication.length === 0) {
-		const text = `${email} no longer signs in for ${application.name}. Decline the application.`;
-		return refuse("not_allowed", text);
-	}
-	const candidates = application.partner_id === null ? partners : ofApplication;
-	const ids = candidates.map(({ id }) => id);
+	const ids = partners.map(({ id }) => id);
 	const partnerships = await listPartnerships(trx, "partner_id", ids);
 	const present = partnerships.find(({ programme_id }) => programme_id === programme.id);
 	if (present !== undefined) {
@@ -348,7 +377,7 @@ async function findOrMakePartner(
 		return refuse("already_partner", `${email} signs in for ${name}, a partner of this programme. ${cure}`);
 	}
 	const about = { accepted: programme, offers: [offerOf(programme)] };
-	const [partner, ...others] = candidates;
+	const [partner, ...others] = partners;
 	const isOnlyPartner = partner !== undefined && others.length === 0;
 	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.id))) {
 		return makePartner(trx, deps, actor, application, about);

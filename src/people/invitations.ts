@@ -368,7 +368,7 @@ export async function sendAs<Sent extends SentLink>(
  * their other programmes. Owners therefore do not see it, and it is only mailed to the mailbox of that
  * person.
  */
-function describeSent(
+export function describeSent(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	inviter: AuditedActor,
 	sent: Pick<SentLink, "email" | "link"> & Partial<Pick<SentLink, "isForPassword" | "isInvitedAlready">>,

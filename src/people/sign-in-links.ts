@@ -188,8 +188,9 @@ async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLin
 	const isForPassword = purpose === "password_link" || purpose === "password_mail";
 	if (purpose !== "operator_link" && hasJoined !== isForPassword) return undefined;
 	if (hasJoined) return { kind: "password", person };
-	const partner = link.programme_id === null ? (await listPartnersOf(db, person.id)).at(-1) : undefined;
-	return { kind: "join", person, partnerName: partner?.name ?? null };
+	const partners = link.programme_id === null ? await listPartnersOf(db, person.id) : [];
+	const newest = partners.findLast(({ archived_at_ms }) => archived_at_ms === null);
+	return { kind: "join", person, partnerName: newest?.name ?? null };
 }
 
 async function openOwnersInvitation(

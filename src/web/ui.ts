@@ -187,12 +187,12 @@ const STEP_CLASSES: Readonly<Record<StepState, string>> = {
 	failing: "step step-failing",
 };
 
-/** Renders tabs as links, which work without scripts and can be bookmarked. */
 /** Returns text in which commands between backticks are shown as code. */
 export function withCode(text: string): Content {
 	return text.split("`").map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`));
 }
 
+/** Renders tabs as links, which work without scripts and can be bookmarked. */
 export function tabs(
 	label: string,
 	list: readonly { label: string; href: string; isActive: boolean }[],

@@ -10,6 +10,7 @@ import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { listenWithoutUrl, removePostbackUrl } from "../../src/programmes/postback-url.ts";
 import { sendSeen } from "../../src/programmes/resend.ts";
 import { sendTestCallback } from "../../src/programmes/test-callback.ts";
+import { listFailedReceivers } from "../../src/store/queries/deliveries.ts";
 import { addCalledPartner, type CalledPartner } from "../support/called-partner.ts";
 import { setLandingHosts, setPartnership, setProgramme } from "../support/change-rows.ts";
 import {
@@ -397,6 +398,33 @@ eachService("callbacks to partners", (running) => {
 		deepEqual(await partner.events(), ["conversion.reversed"]);
 		await running.until("the stream has the reversal", () => stream.events.length === 4);
 		stream.close();
+	});
+
+	test("a failed callback of a partner that listens without a URL is not resent, and stays failed", async () => {
+		const programme = await openCrediting();
+		const partner = await addCalledPartner(running, programme);
+		const { service } = running;
+		partner.server.answer = () => ({ status: 404 });
+		await partner.saveUrl("/hook");
+		await programme.record("R-1", { clickId: await partner.click() });
+		await partner.settled();
+		const [failed] = await partner.deliveries();
+		equal(failed?.state, "failed");
+		expectValue(await removePostbackUrl(service, partner.partner.public_id, COMMAND_LINE));
+		expectValue(await listenWithoutUrl(service, partner.partner.public_id, COMMAND_LINE));
+		const span = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER };
+		const listed = await listFailedReceivers(service.store.db, span, partner.partner.public_id);
+		deepEqual(listed, [], "it has no URL to which they could be sent");
+		const asked = {
+			receiver: { receiver_id: await partner.receiverId(), partner: partner.partner },
+			actor: COMMAND_LINE,
+		};
+		await sendSeen(service, asked, [{ publicId: failed?.public_id ?? "", run: 1, seq: 1 }]);
+		await partner.settled();
+		deepEqual(
+			(await partner.deliveries()).map(({ state }) => state),
+			["failed"],
+		);
 	});
 
 	test("a stream has only the partner's own events, also after a reassignment, and continues after a cursor", async () => {

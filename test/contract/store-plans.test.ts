@@ -616,6 +616,11 @@ const READS: readonly Read[] = [
 		(db) => listFailing(db, "shop", 10, START_MS),
 	],
 	[
+		"partners whose callbacks are failing",
+		["notices_open", "queue_by_due", "undelivered_in_sight"],
+		(db) => listFailing(db, "partner", 10, START_MS),
+	],
+	[
 		"audit entries of a programme",
 		["audit_entries_by_programme"],
 		(db) => listAudit(db, { programmeId: SMALL }, { limit: 50 }),

@@ -75,6 +75,9 @@ export async function setListenOnly(
 	nowMs: number,
 ): Promise<void> {
 	await insertEndpoint(trx, receiver, { url: "", form: "listen", events: ALL_EVENTS }, nowMs);
+	// A request in flight may have left a notice open when the URL was removed. Nothing is sent now, so no success could
+	// end it.
+	await endTroubles(trx, [receiver.receiver_id], "removal", nowMs);
 }
 
 async function insertEndpoint(

@@ -13,7 +13,10 @@ export function showLlmsIndex(c: WebContext, deps: DocsDeps): Promise<Response> 
 	return answerText(c, "text/plain", paths.LLMS_INDEX_PATH, () => writeIndex(valuesOf(deps)));
 }
 
-/** Answers with all documents in one text. With `?lang=python` it has only what a shop that uses Python needs. */
+/**
+ * Answers with all documents in one text. With `?lang=python` the example programs are in Python only, and the
+ * JavaScript library is left out.
+ */
 export function showLlmsFull(c: WebContext, deps: DocsDeps): Promise<Response> {
 	const language = findLanguage(c.req.query("lang"));
 	return answerText(c, "text/plain", `${paths.LLMS_FULL_PATH} ${language?.value ?? "all languages"}`, () =>

@@ -5,7 +5,14 @@ import type { WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { answerText } from "./docs-pages.ts";
 
-const READABLE = [paths.DOCS_PATH, paths.PROBLEMS_PATH, paths.DOWNLOADS_PATH, "/llms", "/assets/"];
+const READABLE = [
+	paths.DOCS_PATH,
+	paths.PROBLEMS_PATH,
+	paths.DOWNLOADS_PATH,
+	"/llms",
+	"/openapi.json",
+	"/assets/",
+];
 
 const ROBOTS = ["User-agent: *", ...READABLE.map((path) => `Allow: ${path}`), "Disallow: /", ""].join("\n");
 

@@ -1,7 +1,13 @@
 // The sales of a partner in a period, as a chart by day or as a table by sub ID. It is part of the Earnings page and
 // uses the period that was chosen there.
 
-import { MAX_SUB_TOTAL_DAYS, type SubTotal, type SubTotals } from "../../conversions/sub-totals.ts";
+import {
+	MAX_SUB_TOTAL_DAYS,
+	SUB_TOTAL_KEYS,
+	type SubTotal,
+	type SubTotalKey,
+	type SubTotals,
+} from "../../conversions/sub-totals.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { chart, STATUS_WORDS } from "../conversion-ui.ts";
@@ -10,12 +16,12 @@ import type { PageDeps } from "../page.ts";
 import { withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { type AskedDays, EARNED_STATUSES, GROUPINGS, type Grouping, moneyColumns } from "./earned-section.ts";
+import { type AskedDays, EARNED_STATUSES, moneyColumns } from "./earned-section.ts";
 
 /** Number of sub IDs that the table shows. */
 const MAX_ROWS = 100;
 
-const LABELS: Readonly<Record<Grouping, string>> = {
+const LABELS: Readonly<Record<SubTotalKey, string>> = {
 	day: "By day",
 	sub1: "By sub ID s1",
 	sub2: "By sub ID s2",
@@ -30,7 +36,7 @@ export async function breakdownPart(
 	path: string,
 ): Promise<Content> {
 	const grouping = query.by ?? "day";
-	const tabs = GROUPINGS.map((by) => ({
+	const tabs = SUB_TOTAL_KEYS.map((by) => ({
 		label: LABELS[by],
 		href: `${withQuery(path, { ...query, by: by === "day" ? undefined : by })}#breakdown`,
 		isActive: by === grouping,
@@ -85,7 +91,7 @@ function dayChart(groups: readonly SubTotal[], days: readonly string[], zone: st
 	});
 }
 
-function subIdTable(groups: readonly SubTotal[], grouping: Exclude<Grouping, "day">): Content {
+function subIdTable(groups: readonly SubTotal[], grouping: Exclude<SubTotalKey, "day">): Content {
 	const rows = [...Map.groupBy(groups, (group) => group[grouping] ?? "")]
 		.map(([subId, totals]) => ({ subId, totals, count: countOf(totals) }))
 		.toSorted((one, other) => other.count - one.count);

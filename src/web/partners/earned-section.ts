@@ -2,7 +2,7 @@
 // partner in all its programmes, or for all partners of one programme.
 
 import * as z from "zod";
-import { SUB_TOTAL_KEYS, type SubTotalKey } from "../../conversions/sub-totals.ts";
+import { SUB_TOTAL_KEYS } from "../../conversions/sub-totals.ts";
 import type { Earned } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { divideAmount, formatMinor } from "../../domain/money.ts";
@@ -28,10 +28,6 @@ import { programmePartnerPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** Values by which a partner's own page groups its sales. */
-export const GROUPINGS = SUB_TOTAL_KEYS;
-export type Grouping = SubTotalKey;
-
 const FILTERS = declareFilters({
 	search: {
 		schema: z.string().trim().max(MAX_SEARCH_LENGTH, { error: "Enter a shorter part of the name." }),
@@ -41,8 +37,12 @@ const FILTERS = declareFilters({
 	to: day("Sold until"),
 	/** Cursor of the list, which says where the previous page ended. */
 	before: UNSEEN,
-	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it. */
-	by: { schema: z.enum(GROUPINGS), field: () => null },
+	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it, and the form keeps it. */
+	by: {
+		schema: z.enum(SUB_TOTAL_KEYS),
+		field: ({ name, value }) =>
+			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+	},
 });
 
 /** Reads the period from the address. Its days are those of the network's time zone. */
@@ -110,11 +110,9 @@ export async function earnedSection(
 			filterBar({
 				action: path,
 				label: "Choose days",
-				fields: FILTERS.fields(
-					filters,
-					[...(hasSearch ? (["search"] as const) : []), ...(["from", "to"] as const)],
-					{ zone },
-				),
+				fields: FILTERS.fields(filters, [...(hasSearch ? (["search"] as const) : []), "from", "to", "by"], {
+					zone,
+				}),
 			}),
 			isUnderstood ? await part.show(asked) : notUnderstood("Correct the field marked above."),
 		],

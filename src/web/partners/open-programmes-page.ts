@@ -60,7 +60,7 @@ function table(
 				isTitleHidden: true,
 				isNumber: true,
 				cell: (programme) => {
-					if (appliedTo.has(programme.id)) return ui.badge("info", "You have applied");
+					if (appliedTo.has(programme.id)) return ui.badge("info", "Applied");
 					if (hrefOf === null) return null;
 					const ariaLabel = `Apply for ${programme.name}`;
 					return ui.linkButton({ label: "Apply", href: hrefOf(programme), isSmall: true, ariaLabel });

@@ -6,7 +6,7 @@ import type { Earned } from "../../conversions/tally.ts";
 import { sayHost } from "../../domain/click.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { Result } from "../../domain/fault.ts";
-import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
+import { ID_RANDOM_BYTES, makeId, PARTNER_ID } from "../../domain/id.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { answerLandingHost } from "../../partners/landing-hosts.ts";
 import { type InvitationInput, type InvitedPartner, invitePartner } from "../../partners/partners.ts";
@@ -69,7 +69,7 @@ const PARTNERS: FailingWords = {
 /** Invites a partner, and shows the new partner's page, because the next step is to add it to more programmes. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { partnerId, ...typed } = await INVITE_FORM.read(c);
-	const publicId = /^ptn_[0-9A-Z]{26}$/.exec(partnerId)?.[0];
+	const publicId = PARTNER_ID.exec(partnerId)?.[0];
 	if (publicId !== undefined && (await findPartner(deps.store.db, publicId)) !== undefined) {
 		const text = "This partner was invited already. You can create a new link for its people here.";
 		return leadTo(c, partnerPeoplePath(publicId), text, "info");
