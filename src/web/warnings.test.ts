@@ -31,7 +31,7 @@ test("staff see since when callbacks are held, who held them, how many wait and 
 		text,
 		/All callbacks have been held since 2026-03-01 12:00 UTC by staff@network\.example, and 12 wait\./,
 	);
-	match(text, /Release them on System or with `ringback release`\./);
+	match(text, /Release them on System or with <code>ringback release<\/code>\./);
 });
 
 test("people of a shop with a Postback URL see that callbacks are paused, but not by whom or how many wait", async (t) => {
