@@ -2,7 +2,17 @@
 // unknown fields and wrong types. The first problem becomes the fault, which names the field.
 
 import type * as z from "zod";
-import { type Fault, fault, faultOf, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import {
+	API_FAULT_CODES,
+	type ApiFaultCode,
+	type Fault,
+	fault,
+	faultOf,
+	type Result,
+	refusalOf,
+	refuse,
+	succeed,
+} from "../domain/fault.ts";
 import { findRepeatedKey } from "../domain/json.ts";
 
 /**
@@ -138,13 +148,20 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly str
 	if (AMOUNT_FIELDS.includes(field) && typeof issue.input === "number") {
 		return faultOf("amount_not_a_string", { field });
 	}
-	return fault("invalid_field", `${field} ${describeRule(issue)}.`, field);
+	return fault(codeOf(issue), `${field} ${describeRule(issue)}.`, field);
+}
+
+/** Returns the fault code of a broken rule. A schema may have a rule of its own, with its code and its words. */
+function codeOf(issue: z.core.$ZodIssue): ApiFaultCode {
+	const own: unknown = issue.code === "custom" ? issue.params?.["code"] : undefined;
+	return API_FAULT_CODES.find((code) => code === own) ?? "invalid_field";
 }
 
 /** Returns the rule that a value breaks, such as "must be a string". */
 function describeRule(issue: z.core.$ZodIssue): string {
-	// A schema with a pattern says in words what the pattern means.
-	if (issue.code === "invalid_format" && issue.message.startsWith("must ")) return issue.message;
+	// A schema with a pattern or a rule of its own says in words what it means.
+	const hasWords = issue.code === "invalid_format" || issue.code === "custom";
+	if (hasWords && issue.message.startsWith("must ")) return issue.message;
 	if (issue.code === "too_big" && issue.origin === "int") return `must be at most ${issue.maximum}`;
 	if (issue.code === "too_small" && issue.origin === "int") return `must be at least ${issue.minimum}`;
 	return `must be ${expectedKind(issue)}`;

@@ -104,12 +104,6 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 		{
 			method: "PATCH",
 			target: "/v1/network/programmes/{programId}",
-			body: { commission: { percent: "8,5" } },
-			detail: /^commission\.percent must be a percentage such as 7\.5,/,
-		},
-		{
-			method: "PATCH",
-			target: "/v1/network/programmes/{programId}",
 			body: { approvalDays: 1.5 },
 			detail: /^approvalDays must be a whole number\.$/,
 		},
@@ -201,6 +195,14 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 	],
 	invalid_name: [{ method: "PATCH", target: "/v1/network/programmes/{programId}", body: { name: " " } }],
 	invalid_rate: [
+		...["8,5", "-1", "1.23456", "eight"].map((percent) => ({
+			method: "PATCH",
+			target: "/v1/network/programmes/{programId}",
+			body: { commission: { percent } },
+			field: "commission.percent",
+			detail:
+				/^commission\.percent must be a percentage from 0 to 100 with at most four decimals, such as 7\.5\.$/,
+		})),
 		{
 			method: "PATCH",
 			target: "/v1/network/programmes/{programId}",

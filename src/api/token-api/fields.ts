@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { type Cursor, readCursor, writeCursor } from "../../domain/cursor.ts";
-import { type Fault, type Result, refuse, succeed } from "../../domain/fault.ts";
+import { type Fault, type FaultCode, type Result, refuse, succeed } from "../../domain/fault.ts";
 import { shortenRate } from "../../domain/money.ts";
 import type { Rate } from "../../domain/rate.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -116,12 +116,12 @@ export const REFERENCE = z
 	})
 	.optional();
 
+const PERCENT = /^\d{1,3}(?:\.\d{1,4})?$/;
+const PERCENT_META = { description: "Percentage of the basket value.", examples: ["7.5"] };
+
 export const RATE = z
 	.strictObject({
-		percent: z
-			.string()
-			.regex(/^\d{1,3}(?:\.\d{1,4})?$/, "must be a percentage such as 7.5, with at most four decimals")
-			.meta({ description: "Percentage of the basket value.", examples: ["7.5"] }),
+		percent: z.string().regex(PERCENT).meta(PERCENT_META),
 		fixed: z
 			.string()
 			.regex(new RegExp(AMOUNT_PATTERN), "must be an amount such as 5.00, which is not negative")
@@ -129,9 +129,18 @@ export const RATE = z
 	})
 	.meta({ id: "Rate", description: "A percentage of the basket value plus a fixed amount." });
 
+/** A percentage in a request. Another text is refused with the code that a percentage above 100 has. */
+const PERCENT_INPUT = z
+	.string()
+	.refine((text) => PERCENT.test(text) && Number(text) <= 100, {
+		message: "must be a percentage from 0 to 100 with at most four decimals, such as 7.5",
+		params: { code: "invalid_rate" satisfies FaultCode },
+	})
+	.meta({ ...PERCENT_META, pattern: PERCENT.source });
+
 /** A rate in a request, whose two parts are 0 by default. */
 export const RATE_INPUT = z
-	.strictObject({ percent: RATE.shape.percent.default("0"), fixed: RATE.shape.fixed.default("0") })
+	.strictObject({ percent: PERCENT_INPUT.default("0"), fixed: RATE.shape.fixed.default("0") })
 	.describe("A percentage of the basket value plus a fixed amount. Each is 0 by default.");
 
 export function showRate({ percent, fixed }: Rate): z.output<typeof RATE> {
