@@ -193,7 +193,11 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		wrong("eventType null", { eventType: null }, "eventType"),
 		wrong("currency a number", { currency: 978 }, "currency"),
 		wrong("test a word", { test: "true" }, "test"),
-		...["2026-03-01", "2026-03-01T12:00:00", "2026-03-01T12:00Z", "2026-02-30T12:00:00Z"].map(wrongTime),
+		...["2026-03-01", "2026-03-01T12:00:00", "2026-03-01T12:00Z"].map(wrongTime),
+		{
+			...wrongTime("2026-02-30T12:00:00Z"),
+			detail: /^occurredAt has the day 2026-02-30, which does not exist\.$/,
+		},
 		...[
 			"2026-03-01T25:00:00Z",
 			"2026-02-28T24:00:00Z",

@@ -10,6 +10,7 @@ import { type Checked, checkAll, type Result, refusalOf, refuse, succeed } from 
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/time.ts";
+import { isDay } from "../domain/zone-day.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
 /**
@@ -234,7 +235,8 @@ function parseBasket(
 export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	const atMs = readRfc3339(text);
 	if (atMs === undefined) {
-		return invalidTime("must be a time such as 2026-03-01T12:00:00Z or 2026-03-01T13:00:00+01:00.");
+		const rule = "must be a time such as 2026-03-01T12:00:00Z or 2026-03-01T13:00:00+01:00.";
+		return invalidTime(sayMissingDay(text) ?? rule);
 	}
 	const problem = saleTimeProblem(atMs, nowMs);
 	return problem === null ? succeed(atMs) : invalidTime(`${problem} Check the clock.`);
@@ -247,11 +249,18 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 export function parseMoment(name: string, text: string): Result<number> {
 	const atMs = readRfc3339(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
 	if (atMs !== undefined && atMs >= 0) return succeed(atMs);
-	return refuse(
-		"invalid_field",
-		`${name} must be a time such as 2026-03-01T13:00:00Z or a day such as 2026-03-01 (from midnight UTC). Write + as %2B in a query.`,
-		name,
-	);
+	const rule =
+		"must be a time such as 2026-03-01T13:00:00Z or a day such as 2026-03-01 (from midnight UTC). Write + as %2B in a query.";
+	return refuse("invalid_field", `${name} ${sayMissingDay(text) ?? rule}`, name);
+}
+
+/**
+ * Returns the end of a sentence if the text begins with a day that the calendar does not have, such as 30 February, or
+ * null. Such a text has the right form, so naming the form would not help.
+ */
+export function sayMissingDay(text: string): string | null {
+	const day = /^\d{4}-\d\d-\d\d(?=T|t|$)/.exec(text)?.[0];
+	return day === undefined || isDay(day) ? null : `has the day ${day}, which does not exist.`;
 }
 
 /** Parses the named times of a query. Names that the query does not have are left out. */

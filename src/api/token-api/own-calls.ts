@@ -18,7 +18,7 @@ import { type CreditedConversion, listCredited } from "../../store/queries/credi
 import { findBalances } from "../../store/queries/entries.ts";
 import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../../store/queries/partners.ts";
 import { AMOUNT, CONVERSION_ID, UTC_TIME } from "../answers.ts";
-import { EXAMPLE_CONVERSION_ID, momentField, parseMoments } from "../sale-fields.ts";
+import { EXAMPLE_CONVERSION_ID, momentField, parseMoments, sayMissingDay } from "../sale-fields.ts";
 import { EXAMPLE, PAGE_QUERY, PROGRAMME_ID, pageOf, readPage, timeOrNull, writePage } from "./fields.ts";
 import {
 	answerStatement,
@@ -172,7 +172,8 @@ function readTotals(
 	for (const name of ["from", "to"] as const) {
 		const day = query[name];
 		if (day === undefined || isDay(day)) continue;
-		return refuse("invalid_field", `${name} must be a day such as 2026-03-01.`, name);
+		const rule = sayMissingDay(day) ?? "must be a day such as 2026-03-01.";
+		return refuse("invalid_field", `${name} ${rule}`, name);
 	}
 	const to = query.to ?? dayIn(nowMs, zone);
 	const from = query.from ?? dayIn(dayStartMs(to, zone) - (DEFAULT_DAYS - 1) * DAY_MS, zone);
