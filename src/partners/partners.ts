@@ -179,9 +179,10 @@ function readSite(typed: string): Result<string> {
 	return refuse("invalid_field", rule, "site");
 }
 
-/** Adds https:// to an address that was typed without it, such as "blog.example". */
+/** Adds https:// to an address that was typed without it, such as "blog.example" or "localhost:8201/shoes". */
 export function withScheme(text: string): string {
-	const hasScheme = /^[a-z][a-z0-9+.-]*:/i.test(text) || text.includes("://");
+	// A colon with digits after it begins a port, and any other colon ends a scheme.
+	const hasScheme = /^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.test(text) || text.includes("://");
 	return text === "" || hasScheme ? text : `https://${text}`;
 }
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { setProgramme } from "../../../test/support/change-rows.ts";
 import { landingUrl } from "../../domain/click.ts";
 import { HOUR_MS, QUARTER_MS } from "../../domain/time.ts";
-import { invitePartner } from "../../partners/partners.ts";
+import { invitePartner, withScheme } from "../../partners/partners.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks, findLinks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, insertPartnerLink, listLandingHosts } from "../../store/queries/partners.ts";
@@ -357,6 +357,11 @@ test("a shop address has a port only in development, where a link can lead to a 
 		const hosts = await listLandingHosts(site.store.db, programme.id);
 		assert.equal(landingUrl("https://localhost:3443/cart", hosts)?.href, "https://localhost:3443/cart");
 		assert.equal(landingUrl("https://localhost/cart", hosts), null);
+		const typed = landingUrl(withScheme("localhost:3443/shoes"), hosts);
+		assert.equal(typed?.href, "https://localhost:3443/shoes", "a port is not mistaken for a scheme");
+		for (const scheme of ["mailto:a@b.example", "http://localhost:3443/", "javascript:alert(1)"]) {
+			assert.equal(withScheme(scheme), scheme);
+		}
 	}
 });
 
