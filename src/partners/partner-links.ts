@@ -34,6 +34,16 @@ export interface PartnerLinkInput {
 	code: string;
 }
 
+/** Returns the input in the form in which a link is stored. Another spelling of the same link becomes the same. */
+export function normalizeLink({ name, target, code }: PartnerLinkInput): PartnerLinkInput {
+	const address = withScheme(target.trim());
+	return {
+		name: name.trim(),
+		target: URL.parse(address)?.href ?? address,
+		code: code.trim().toLowerCase(),
+	};
+}
+
 /** Creates a link for a partner. The partner's people and staff may do this. */
 export async function makePartnerLink(
 	{ store, clock, random }: { store: Store; clock: Clock; random: Random },

@@ -90,7 +90,11 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 			target: "/v1/network/conversions?occurredFrom=2026-01-01",
 			detail: /^occurredFrom needs programId or partnerId,/,
 		},
-		{ target: "/v1/network/conversions?recordedFrom=yesterday" },
+		{ target: "/v1/network/conversions?recordedFrom=yesterday", detail: /must be a time such as/ },
+		{
+			target: "/v1/network/conversions?recordedFrom=2026-02-30",
+			detail: /^recordedFrom has the day 2026-02-30, which does not exist\.$/,
+		},
 		{ target: "/v1/network/statements?month=2026-13" },
 		{ target: "/v1/network/totals?days=8" },
 		{
@@ -593,6 +597,15 @@ eachDatabase("calls with a token at the same moment", (database) => {
 			statuses.push(retried.status === 200 ? retried.json["code"] : `refused: ${retried.json["code"]}`);
 		}
 		deepEqual(statuses, [201, "overlap-summer", 201, "refused: reference_used"]);
+		const spelled = {
+			reference: "overlap-summer",
+			name: " Summer",
+			target: "Shop-0.example",
+			code: "Overlap-SUMMER",
+		};
+		equal((await one.call("POST", path, { body: spelled })).status, 200, "the same link, spelled otherwise");
+		const partner = { reference: "partner-1", name: "Partner 1 ", email: "Partner-1@Blog.example" };
+		equal((await one.call("POST", "/v1/network/partners", { body: partner })).status, 200);
 	});
 
 	test("a change without If-Match replaces a change that another caller made at the same moment, and no other field", async () => {

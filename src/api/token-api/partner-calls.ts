@@ -5,8 +5,8 @@ import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { MAX_COUPON_CODE_CHARACTERS } from "../../domain/credit.ts";
 import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
 import { isoTime } from "../../domain/time.ts";
-import { makePartnerLink } from "../../partners/partner-links.ts";
-import { invitePartner, renamePartner } from "../../partners/partners.ts";
+import { makePartnerLink, normalizeLink } from "../../partners/partner-links.ts";
+import { invitePartner, readPartner as parsePartner, renamePartner } from "../../partners/partners.ts";
 import {
 	addPartnership,
 	CODE_SEPARATORS,
@@ -168,7 +168,9 @@ const partnerRoutes: readonly TokenRoute[] = [
 		faults: ["reference", "value"],
 		async handle(call, deps) {
 			const { name, site, email } = call.body;
+			const read = parsePartner({ name, site, email });
 			const created = await createOnce(deps, call, "createPartner", {
+				...(read.ok ? { values: read.value } : {}),
 				create: (within) => invitePartner(within, call.holder, { name, site, email }),
 				idOf: ({ partner }) => partner.public_id,
 			});
@@ -610,6 +612,7 @@ export async function createLink(
 	const { name, target, code } = call.body;
 	const owner = { partnerId: partnership.partner_id, partnershipId: partnership.public_id };
 	const created = await createOnce(deps, call, "createLink", {
+		values: normalizeLink({ name, target, code }),
 		create: (within) => makePartnerLink(within, call.holder, owner, { name, target, code }),
 		idOf: (link) => link.code,
 	});

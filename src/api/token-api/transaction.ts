@@ -56,15 +56,21 @@ export async function createOnce<Created>(
 	call: TokenCall<unknown, { reference?: string | undefined }>,
 	kind: string,
 	{
+		values,
 		create,
 		idOf,
 	}: {
+		/**
+		 * Values of the body in the form in which they are stored. A reference may be used again with the same values in
+		 * another spelling. By default the body is compared as it was sent.
+		 */
+		values?: object;
 		/** Runs the use case, which must use the given dependencies and one transaction. */
 		create(deps: TokenApiDeps): Promise<Result<Created>>;
 		idOf(created: Created): string;
 	},
 ): Promise<Result<CreatedResource<Created>>> {
-	const { reference, ...values } = call.body;
+	const { reference, ...sent } = call.body;
 	if (reference === undefined) {
 		const result = await create(deps);
 		return result.ok ? succeed({ id: idOf(result.value), result: result.value }) : result;
@@ -73,7 +79,7 @@ export async function createOnce<Created>(
 		owner_id: call.token.partner_id ?? 0,
 		kind,
 		reference,
-		request_hash: sha256Hex(JSON.stringify([call.path, values])),
+		request_hash: sha256Hex(JSON.stringify([call.path, values ?? sent])),
 	};
 	const earlier = await findEarlier(deps, row);
 	if (earlier !== null) return earlier;
