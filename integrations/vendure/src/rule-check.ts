@@ -35,7 +35,9 @@ export class RuleCheck {
 			this.dueAtMs = Date.now() + RETRY_MS;
 			// A rule that was right an hour ago stays in use. The calls themselves fail if the network is down.
 			if (this.state !== "right" && answer.kind !== "aborted") {
-				this.log(`The programme cannot be read, and nothing is sent until it can: ${answer.detail}`);
+				// A wrong key needs a person, and an outage ends by itself.
+				const level = answer.kind === "misconfigured" ? "error" : "warn";
+				this.log(level, `The programme cannot be read, and nothing is sent until it can: ${answer.detail}`);
 			}
 			return;
 		}
@@ -44,18 +46,19 @@ export class RuleCheck {
 		this.dueAtMs = Date.now() + (this.state === "right" ? FRESH_MS : RETRY_MS);
 		if (this.state === "wrong") {
 			this.log(
+				"error",
 				`basketRule is ${this.basketRule} here, but the programme's rule is ${basketRule} (${basketRuleText}). ` +
 					"Every commission would be wrong, so nothing is sent to the network until both are the same.",
 			);
 		}
 	}
 
-	/** Logs an error, but the same one not more than once an hour. */
-	private log(text: string): void {
+	/** Logs a sentence, but the same one not more than once an hour. */
+	private log(level: "error" | "warn", text: string): void {
 		const nowMs = Date.now();
 		if (text === this.logged.text && nowMs < this.logged.atMs + FRESH_MS) return;
 		this.logged = { text, atMs: nowMs };
-		Logger.error(text, LOG_CONTEXT);
+		Logger[level](text, LOG_CONTEXT);
 	}
 
 	/** Ends a question to the network that has no answer yet. */
