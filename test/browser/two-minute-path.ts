@@ -57,7 +57,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		match(key, /^rbk_/);
 		ok(secret.length > 30);
 		await page.getByText("Not connected.").waitFor();
-		const line = (await page.locator("#keys pre").textContent()) ?? "";
+		const line = (await page.locator("#keys").getByLabel("the command", { exact: true }).textContent()) ?? "";
 		ok(line.includes(key) && line.includes(secret));
 		const terminal = paste(line);
 		try {
