@@ -14,7 +14,7 @@ import {
 	REASONS,
 	type Reason,
 } from "../domain/conversion.ts";
-import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
@@ -54,8 +54,10 @@ import {
 	type JobScope,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	type ReadLine,
 	type RowVerdict,
 	reasonWord,
+	refuseLine,
 	willChange,
 } from "./kind.ts";
 
@@ -119,7 +121,7 @@ async function judgeHistory(
 	);
 	const known = new Map((await findByOrders(db, orders)).map((found) => [nameOfOrder(found), found]));
 	return meant.map((read) => {
-		if (!read.ok) return needsFixing(plainWords(read.fault));
+		if (!read.ok) return refuseLine(read);
 		const { programme, history } = read.value;
 		const { orderId: order_id, eventType: event_type } = history;
 		const present = known.get(nameOfOrder({ programme_id: programme.id, order_id, event_type }));
@@ -134,14 +136,14 @@ async function applyHistory(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): 
 	if (owed.receiverIds.length > 0) throw new Error("imported history owes events");
 	const judged = results.values();
 	return meant.map((read) => {
-		if (!read.ok) return needsFixing(plainWords(read.fault));
+		if (!read.ok) return refuseLine(read);
 		const result = judged.next().value;
 		if (result === undefined) throw new Error("a line came back without its result");
 		return result.ok ? result.value : needsFixing(plainWords(result.fault));
 	});
 }
 
-async function readRows(db: Db, rows: readonly JobRow[], nowMs: number): Promise<Result<Meant>[]> {
+async function readRows(db: Db, rows: readonly JobRow[], nowMs: number): Promise<ReadLine<Meant>[]> {
 	const named = rows.map(({ cells }) => cellOf(cells, "programme"));
 	const programmeOf = await findNamedProgrammes(db, named);
 	return rows.map(({ cells }) => {
@@ -235,7 +237,7 @@ interface History extends SaleAmounts {
 	reason: Reason | null;
 }
 
-function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<History> {
+function readHistory(cells: Cells, programme: Programme, nowMs: number): Checked<History> {
 	const status = readStatus(cellOf(cells, "status"));
 	const rates = ratesFor(ratesOf(programme), null, ratedTypeOf(cells));
 	const read = checkAll({

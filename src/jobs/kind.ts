@@ -8,7 +8,7 @@ import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { IMPORTED_STATUSES } from "../domain/conversion.ts";
 import { parseName } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import type { StatementsDeps } from "../statements/deps.ts";
 import type { Job } from "../store/queries/jobs.ts";
@@ -214,6 +214,20 @@ export function needsNoChange(detail: string | null = null): RowVerdict {
 /** Returns the refusal of a line. `detail` tells a person how to fix it. */
 export function needsFixing(detail: string, word?: string): RowVerdict {
 	return { kind: "refused", detail, money: null, word };
+}
+
+/** A line that was read, or all its faults. */
+export type ReadLine<Value> = Result<Value> | Checked<Value>;
+
+/** Maximum number of faults that the refusal of a line names. The others are counted. */
+const MAX_NAMED_FAULTS = 3;
+
+/** Returns the refusal of a line that could not be read. It names the faults of the line. */
+export function refuseLine(refused: Extract<ReadLine<unknown>, { ok: false }>): RowVerdict {
+	const faults = "faults" in refused ? refused.faults : [refused.fault];
+	const named = faults.slice(0, MAX_NAMED_FAULTS).map(plainWords);
+	const more = faults.length - named.length;
+	return needsFixing([...named, ...(more === 0 ? [] : [`And ${more} more.`])].join(" "));
 }
 
 /** Judges lines one after the other. It is for kinds of jobs whose files have few lines. */

@@ -4,7 +4,7 @@
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { landingUrl, MAX_TARGET_LENGTH, sayHost } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
-import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { readImportedCode } from "../partners/partner-links.ts";
 import { withScheme } from "../partners/partners.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
@@ -29,7 +29,9 @@ import {
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	type ReadLine,
 	type RowVerdict,
+	refuseLine,
 	willChange,
 } from "./kind.ts";
 import {
@@ -89,7 +91,7 @@ async function judgeLinks(db: Db, rows: readonly JobRow[]): Promise<JudgedLink[]
 	const codes = read.flatMap((one) => (one.ok ? [one.value.code] : []));
 	const existing = await findOwnedLinks(db, codes);
 	return read.map((one) => {
-		if (!one.ok) return { verdict: needsFixing(plainWords(one.fault)), meant: null };
+		if (!one.ok) return { verdict: refuseLine(one), meant: null };
 		const present = existing.get(one.value.code);
 		return present === undefined
 			? { verdict: willChange(null), meant: one.value }
@@ -120,7 +122,7 @@ function compare({ partnership: owner, target, name }: OwnedLink, meant: MeantLi
 	]);
 }
 
-async function readLinks(db: Db, rows: readonly JobRow[]): Promise<Result<MeantLink>[]> {
+async function readLinks(db: Db, rows: readonly JobRow[]): Promise<ReadLine<MeantLink>[]> {
 	const agreementOf = await findNamedAgreements(db, rows);
 	const agreements = rows.map(({ cells }) => requireActive(agreementOf(cells)));
 	const ids = new Set(agreements.flatMap((one) => (one.ok ? [one.value.programme.id] : [])));
@@ -150,7 +152,7 @@ function readTarget(
 	const detail =
 		hosts.length === 0
 			? `No link can lead to “${programmeName}” yet. Enter or confirm its shop addresses on ${page} first.`
-			: `The target must start with https://, have no port, and be at ${hosts.map(sayHost).join(", ")}. Correct it, or add its host on ${page} first.`;
+			: `The target must start with https://, have no other port, and be at ${hosts.map(sayHost).join(", ")}. Correct it, or add its host on ${page} first.`;
 	return refuse("foreign_target", detail, "target");
 }
 

@@ -49,7 +49,9 @@ import {
 	MAX_IMPORTED_ROWS,
 	needsFixing,
 	needsNoChange,
+	type ReadLine,
 	type RowVerdict,
+	refuseLine,
 	willChange,
 } from "./kind.ts";
 import { findNamedAgreements, type NamedAgreement, PARTNER_COLUMN } from "./named-partners.ts";
@@ -119,7 +121,7 @@ async function judgeOpen(db: Db, _: JobScope, rows: readonly JobRow[], nowMs: nu
 	const meant = await readRows(db, rows, nowMs);
 	const { conversions, credits } = await readPresent(db, meant);
 	return meant.map((read) => {
-		if (!read.ok) return needsFixing(plainWords(read.fault));
+		if (!read.ok) return refuseLine(read);
 		const present = conversions.get(nameOf(read.value));
 		return present === undefined
 			? verdictOnNew(read.value, nowMs)
@@ -135,7 +137,7 @@ async function applyOpen(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Pro
 	if (owed.receiverIds.length > 0) throw new Error("imported conversions owe events");
 	const judged = results.values();
 	return meant.map((read) => {
-		if (!read.ok) return needsFixing(plainWords(read.fault));
+		if (!read.ok) return refuseLine(read);
 		const result = judged.next().value;
 		if (result === undefined) throw new Error("a line came back without its result");
 		return result.ok ? result.value : needsFixing(plainWords(result.fault));
@@ -147,7 +149,7 @@ function nameOf({ programme, orderId, eventType }: MeantConversion): string {
 }
 
 /** Reads the conversions that the lines are about, as far as they are here, and to whom they are credited. */
-async function readPresent(db: Db, meant: readonly Result<MeantConversion>[]) {
+async function readPresent(db: Db, meant: readonly ReadLine<MeantConversion>[]) {
 	const orders = meant.flatMap((read) =>
 		read.ok ? [{ programme_id: read.value.programme.id, order_id: read.value.orderId }] : [],
 	);
@@ -159,7 +161,11 @@ async function readPresent(db: Db, meant: readonly Result<MeantConversion>[]) {
 	return { conversions: new Map(found.map((one) => [nameOfOrder(one), one])), credits };
 }
 
-async function readRows(db: Db, rows: readonly JobRow[], nowMs: number): Promise<Result<MeantConversion>[]> {
+async function readRows(
+	db: Db,
+	rows: readonly JobRow[],
+	nowMs: number,
+): Promise<ReadLine<MeantConversion>[]> {
 	const agreementOf = await findNamedAgreements(db, rows);
 	return rows.map(({ cells }) => {
 		const agreement = agreementOf(cells);
@@ -167,7 +173,7 @@ async function readRows(db: Db, rows: readonly JobRow[], nowMs: number): Promise
 	});
 }
 
-function readConversion(cells: Cells, agreement: NamedAgreement, nowMs: number): Result<MeantConversion> {
+function readConversion(cells: Cells, agreement: NamedAgreement, nowMs: number): ReadLine<MeantConversion> {
 	const { programme, partnership } = agreement;
 	if (partnership !== null && programme.credits_partners === 0) {
 		const detail = `“${programme.name}” does not credit partners yet. Turn that on under its Partners first, or leave the partner empty.`;

@@ -3,7 +3,7 @@
 // page. People are mailed only if the import asks for it. Otherwise staff send the link from the partner's page.
 
 import { foldMailAddress } from "../domain/display-name.ts";
-import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
 import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "../domain/rate-words.ts";
@@ -40,7 +40,9 @@ import {
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
+	type ReadLine,
 	type RowVerdict,
+	refuseLine,
 	willChange,
 } from "./kind.ts";
 import { sayEnded } from "./named-partners.ts";
@@ -124,7 +126,7 @@ type JudgedLine = { verdict: RowVerdict; plan: Plan | null };
 async function judgeLine(db: Db, { cells }: JobRow): Promise<JudgedLine> {
 	const settle = (verdict: RowVerdict): JudgedLine => ({ verdict, plan: null });
 	const read = await readLine(db, cells);
-	if (!read.ok) return settle(needsFixing(read.words));
+	if (!read.ok) return settle(refuseLine(read));
 	const meant = read.value;
 	const person = await findPersonByEmail(db, meant.email);
 	if (person?.kind === "staff") {
@@ -157,24 +159,20 @@ function sayNotCrediting({ name }: Programme): string {
 	return `“${name}” does not credit partners yet. Turn that on under its Partners first, then import the line again.`;
 }
 
-type ReadLine = { ok: true; value: MeantPartner } | { ok: false; words: string };
-
-async function readLine(db: Db, cells: Cells): Promise<ReadLine> {
+async function readLine(db: Db, cells: Cells): Promise<Checked<MeantPartner>> {
 	const input = readPartner({
 		name: cellOf(cells, "partner"),
 		site: cellOf(cells, "site"),
 		email: cellOf(cells, "email"),
 	});
-	const agreement = await readAgreement(db, cells);
-	if (input.ok && agreement.ok) return { ok: true, value: { ...input.value, ...agreement.value } };
-	const faults = [...(input.ok ? [] : input.faults), ...(agreement.ok ? [] : [agreement.fault])];
-	return { ok: false, words: faults.map(plainWords).join(" ") };
+	const read = checkAll({ input, agreement: await readAgreement(db, cells) });
+	return read.ok ? succeed({ ...read.value.input, ...read.value.agreement }) : read;
 }
 
 async function readAgreement(
 	db: Db,
 	cells: Cells,
-): Promise<Result<Pick<MeantPartner, "programme" | "rate" | "byType">>> {
+): Promise<ReadLine<Pick<MeantPartner, "programme" | "rate" | "byType">>> {
 	const named = cellOf(cells, "programme");
 	const rateText = cellOf(cells, "rate");
 	const byTypeText = cellOf(cells, "event_rates");

@@ -21,6 +21,7 @@ import {
 	MAX_IMPORTED_ROWS,
 	needsFixing,
 	type RowVerdict,
+	refuseLine,
 } from "./kind.ts";
 
 export const PAYMENTS: JobKind = {
@@ -101,7 +102,7 @@ function readLines(rows: readonly JobRow[], statements: readonly Statement[]): (
 			return needsFixing(`${known} Copy the number from the payout file.`, "unknown_statement");
 		}
 		const payment = parsePayment({ date: cellOf(cells, "date"), reference: cellOf(cells, "reference") });
-		if (!payment.ok) return needsFixing(payment.faults.map(plainWords).join(" "));
+		if (!payment.ok) return refuseLine(payment);
 		const difference = findDifference(cells, statement);
 		if (difference !== null) return needsFixing(difference, "wrong_amount");
 		return { payment: payment.value, statement };

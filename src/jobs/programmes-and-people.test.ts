@@ -113,7 +113,7 @@ eachDatabase("imported programmes and people", (database) => {
 				"second ;OWNER@second.example;USD;8;2;31;no",
 				"new;nobody;EURO;101;x;many;",
 				"new too;staff@network.example;EUR;1;1;1;",
-				"odd;a@odd.example;EUR;1;1;1;perhaps",
+				"odd;a@odd.example;EUR;1;x;1;perhaps",
 				";a@odd.example;EUR;1;1;1;",
 			],
 			"apply",
@@ -121,9 +121,9 @@ eachDatabase("imported programmes and people", (database) => {
 		deepEqual(wordsOf(went), [
 			"2 refused: Line 3 says something else about the same programme. Keep one of the two.",
 			"3 refused: Line 2 says something else about the same programme. Keep one of the two.",
-			'4 refused: commission must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. The approval window is a whole number of days from 0 to 3,650. "EURO" is not an ISO 4217 currency code. Use three capital letters such as EUR. "nobody" is not an email address. Enter one such as owner@shop.example.',
+			"4 refused: commission must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. The approval window is a whole number of days from 0 to 3,650. And 2 more.",
 			"5 refused: staff@network.example is one of the network's staff, and staff cannot own a programme. Use another address.",
-			"6 refused: parks_pixels must be yes or no, or be left empty for yes.",
+			"6 refused: fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. parks_pixels must be yes or no, or be left empty for yes.",
 			"7 refused: Enter the programme's name, in 1 to 100 characters, without any that cannot be seen.",
 		]);
 		const same = await runLines(
@@ -155,12 +155,14 @@ eachDatabase("imported programmes and people", (database) => {
 			"x@third.example,,nowhere,viewer",
 			"x@third.example,,third,boss",
 			"not an address,,third,viewer",
+			"not an address,,nowhere,boss",
 		];
 		const words = [
 			"4 refused: owner@third.example is here already, and differs: role owner here, viewer in the file. Change it on the People page, or correct the line.",
 			"5 refused: There is no programme “nowhere”. Import the programmes first, or correct the name.",
 			"6 refused: The role must be owner, developer or viewer.",
 			'7 refused: "not an address" is not an email address. Enter one such as owner@shop.example.',
+			'8 refused: "not an address" is not an email address. Enter one such as owner@shop.example. The role must be owner, developer or viewer. There is no programme “nowhere”. Import the programmes first, or correct the name.',
 		];
 		deepEqual(wordsOf(await runLines(deps, "people", lines, "preview")), ["2 change", "3 change", ...words]);
 		deepEqual(wordsOf(await runLines(deps, "people", lines, "apply")), ["2 change", "3 change", ...words]);

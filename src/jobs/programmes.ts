@@ -4,7 +4,7 @@
 
 import { type LandingHost, sayHost } from "../domain/click.ts";
 import { foldMailAddress, parseName } from "../domain/display-name.ts";
-import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { shortenRate } from "../domain/money.ts";
 import { MAX_BY_TYPE_LENGTH } from "../domain/rate-words.ts";
 import { readHosts } from "../partners/terms.ts";
@@ -48,6 +48,7 @@ import {
 	needsFixing,
 	needsNoChange,
 	type RowVerdict,
+	refuseLine,
 	willChange,
 } from "./kind.ts";
 
@@ -146,31 +147,24 @@ async function applyProgramme(trx: Db, deps: ApplyDeps, row: JobRow): Promise<Ro
 
 async function judgeProgramme(db: Db, { cells }: JobRow): Promise<JudgedProgramme> {
 	const settle = (verdict: RowVerdict): JudgedProgramme => ({ verdict, meant: null });
-	const parks = readYesNo(cellOf(cells, "parks_pixels"));
-	if (parks === undefined) {
-		return settle(needsFixing("parks_pixels must be yes or no, or be left empty for yes."));
-	}
-	const credits = readYesNo(cellOf(cells, "credits_partners") || "no");
-	if (credits === undefined) {
-		return settle(needsFixing("credits_partners must be yes or no, or be left empty for no."));
-	}
-	const hosts = readHosts(cellOf(cells, "shop_addresses"));
-	if (!hosts.ok) return settle(needsFixing(plainWords(hosts.fault)));
-	const parsed = parseOpening(inputOf(cells));
-	if (!parsed.ok) return settle(needsFixing(parsed.faults.map(plainWords).join(" ")));
-	const { terms, email } = parsed.value;
+	const parksPixels = readYesNo(cells, "parks_pixels", "yes");
+	const read = checkAll<MeantProgramme & { parksPixels: boolean }>({
+		opening: parseOpening(inputOf(cells, parksPixels.ok && parksPixels.value)),
+		parksPixels,
+		creditsPartners: readYesNo(cells, "credits_partners", "no"),
+		hosts: readHosts(cellOf(cells, "shop_addresses")),
+	});
+	if (!read.ok) return settle(refuseLine(read));
+	const { parksPixels: _, ...meant } = read.value;
+	const { terms, email } = meant.opening;
 	const [known, another] = await findProgrammesByName(db, [terms.name]);
 	if (another !== undefined) {
 		const detail = `Several programmes are called “${terms.name}” here. Rename all but one first.`;
 		return settle(needsFixing(detail));
 	}
-	if (known !== undefined) {
-		const meant = { opening: parsed.value, creditsPartners: credits, hosts: hosts.value };
-		return settle(await compareProgramme(db, known, meant, cells));
-	}
+	if (known !== undefined) return settle(await compareProgramme(db, known, meant, cells));
 	const owner = await findPersonByEmail(db, email);
 	if (owner?.kind === "staff") return settle(needsFixing(staffCannotOwn(email)));
-	const meant = { opening: parsed.value, creditsPartners: credits, hosts: hosts.value };
 	return { verdict: willChange(null), meant };
 }
 
@@ -208,7 +202,7 @@ async function compareProgramme(
 	return compareWith("This programme", differences);
 }
 
-function inputOf(cells: Cells): OpeningInput<string> {
+function inputOf(cells: Cells, parksPixels: boolean): OpeningInput<string> {
 	const days = cellOf(cells, "approval_days");
 	return {
 		name: cellOf(cells, "programme"),
@@ -220,15 +214,16 @@ function inputOf(cells: Cells): OpeningInput<string> {
 		feeFixed: cellOf(cells, "fee_fixed"),
 		eventRates: cellOf(cells, "event_rates"),
 		approvalDays: /^\d{1,6}$/.test(days) ? Number(days) : Number.NaN,
-		parksPixels: readYesNo(cellOf(cells, "parks_pixels")) ?? true,
+		parksPixels,
 	};
 }
 
-/** Parses yes or no. An empty text means yes, as on the page. Returns undefined if the text is neither. */
-function readYesNo(text: string): boolean | undefined {
-	const word = text.toLowerCase();
-	if (["", "yes", "true", "1"].includes(word)) return true;
-	return ["no", "false", "0"].includes(word) ? false : undefined;
+function readYesNo(cells: Cells, column: string, byDefault: "yes" | "no"): Result<boolean> {
+	const word = cellOf(cells, column).toLowerCase() || byDefault;
+	if (["yes", "true", "1"].includes(word)) return succeed(true);
+	if (["no", "false", "0"].includes(word)) return succeed(false);
+	const detail = `${column} must be yes or no, or be left empty for ${byDefault}.`;
+	return refuse("invalid_field", detail, column);
 }
 
 function yesNo(value: boolean): string {
@@ -275,7 +270,7 @@ type JudgedPerson = { verdict: RowVerdict; meant: MeantPerson | null };
 
 async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 	const read = await readPerson(db, cells);
-	if (!read.ok) return { verdict: needsFixing(plainWords(read.fault)), meant: null };
+	if (!read.ok) return { verdict: refuseLine(read), meant: null };
 	const { email, membership } = read.value;
 	const person = await findPersonByEmail(db, email);
 	const known = person === undefined ? null : await comparePerson(db, person, membership);
@@ -299,19 +294,23 @@ async function comparePerson(
 	);
 }
 
-async function readPerson(db: Db, cells: Cells): Promise<Result<MeantPerson>> {
-	const email = parseEmail(cellOf(cells, "email"));
-	if (!email.ok) return email;
-	const name = cellOf(cells, "name");
-	if (name !== "" && parseName(name) === null) {
-		return refuse("invalid_name", "The name is too long, or has characters that cannot be seen.", "name");
-	}
-	const role = parseRole(cellOf(cells, "role").toLowerCase());
-	if (!role.ok) return refuse("unknown_role", "The role must be owner, developer or viewer.", "role");
+async function readPerson(db: Db, cells: Cells): Promise<Checked<MeantPerson>> {
 	const named = cellOf(cells, "programme");
-	const programme = (await findNamedProgrammes(db, [named]))(named);
-	if (!programme.ok) return programme;
-	return succeed({ email: email.value, name, membership: { programme: programme.value, role: role.value } });
+	const role = parseRole(cellOf(cells, "role").toLowerCase());
+	const read = checkAll({
+		email: parseEmail(cellOf(cells, "email")),
+		name: readPersonName(cellOf(cells, "name")),
+		role: role.ok ? role : refuse("unknown_role", "The role must be owner, developer or viewer.", "role"),
+		programme: (await findNamedProgrammes(db, [named]))(named),
+	});
+	if (!read.ok) return read;
+	const { email, name, ...membership } = read.value;
+	return succeed({ email, name, membership });
+}
+
+function readPersonName(name: string): Result<string> {
+	if (name === "" || parseName(name) !== null) return succeed(name);
+	return refuse("invalid_name", "The name is too long, or has characters that cannot be seen.", "name");
 }
 
 /**
