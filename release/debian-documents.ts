@@ -27,7 +27,7 @@ export async function writeManualPage(version: string): Promise<string> {
 		".B ringback",
 		"\\fICOMMAND\\fR [\\fIOPTIONS\\fR]",
 		".SH DESCRIPTION",
-		"Tracks conversions and tells the shop of every status change by a signed callback.",
+		"Tracks conversions and reports every status change to the shop by a signed callback.",
 		"Settings come from the environment: \\fBringback guide settings\\fR lists them.",
 		"With the Debian package use \\fBringbackctl\\fR(8), which brings the settings of the service.",
 		".SH COMMANDS",

@@ -142,7 +142,7 @@ function asksForHelp(arg: string | undefined): boolean {
 function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]): string {
 	const width = Math.max(...commands.map(({ name }) => name.length));
 	return [
-		"Ringback tracks conversions and tells the shop of every status change by a signed callback.",
+		"Ringback tracks conversions and reports every status change to the shop by a signed callback.",
 		"",
 		"Usage: ringback COMMAND [OPTIONS]",
 		"Start with: ringback serve",

@@ -23,7 +23,7 @@ const EMAIL_OPTION = {
 export const userCreateCommand = workplaceCommand({
 	name: "user create",
 	summary:
-		"Creates a person: of a shop, or of the network's staff. Prints the link with which they choose their password.",
+		"Creates a person of a shop or of the network's staff. Prints the link with which they choose their password.",
 	options: {
 		email: EMAIL_OPTION,
 		kind: { type: "string", value: "shop|staff", help: "where the person belongs", isRequired: true },
@@ -49,7 +49,7 @@ export const userCreateCommand = workplaceCommand({
 export const userLinkCommand = workplaceCommand({
 	name: "user link",
 	summary:
-		"Prints a new link with which a person chooses a password, for those who lost theirs. The link is not mailed. Earlier links of this kind stop working; using it ends their sessions and every other link.",
+		"Prints a new link with which a person chooses a password, for people who forgot theirs. The link is not mailed. It replaces the person's earlier links from this command. Using it ends their sessions and every other link.",
 	options: {
 		email: EMAIL_OPTION,
 		"bypass-company-sign-in": {
@@ -92,7 +92,7 @@ function answerLink(
 
 export const programmeCreateCommand = workplaceCommand({
 	name: "programme create",
-	summary: "Creates a shop's programme: its currency, its rates and its approval window.",
+	summary: "Creates a shop's programme with its currency, its rates and its approval window.",
 	options: {
 		name: { type: "string", value: "NAME", help: "the programme's name", isRequired: true },
 		owner: {
@@ -163,7 +163,7 @@ export const programmeCreateCommand = workplaceCommand({
 export const keyIssueCommand = workplaceCommand({
 	name: "key issue",
 	summary:
-		"Issues an API key. The programme's first key comes with its signing secret; both are shown only once.",
+		"Issues an API key. The programme's first key comes with its signing secret. Both are shown only once.",
 	options: {
 		programme: { type: "string", value: "ID", help: "the programme's ID, prg_…", isRequired: true },
 		name: { type: "string", value: "TEXT", help: "what people call it, such as “Shop server”" },

@@ -10,7 +10,7 @@ import { choosePassphrase, PASSPHRASE_FILE, tellOn } from "./passphrase.ts";
 export const backupCommand: Command = {
 	name: "backup",
 	summary:
-		"Writes the database and its sealing key into one file, while the service runs, and checks it. For SQLite; PostgreSQL has pg_dump.",
+		"Writes a SQLite database and its sealing key into one file while the service runs, and checks that file. For PostgreSQL use pg_dump.",
 	argument: { value: "PATH", help: "the file to write; with --keep, the folder" },
 	options: {
 		"passphrase-file": PASSPHRASE_FILE,

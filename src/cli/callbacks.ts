@@ -57,7 +57,7 @@ export const HOLD_COMMANDS: readonly Command[] = (["held", "released"] as const)
 export const owedCommand = workplaceCommand({
 	name: "owed",
 	summary:
-		"Lists the callbacks that are still to be sent, by programme or partner, and those that would go first.",
+		"Lists the callbacks that are still to be sent, by programme or partner, and those that are sent next.",
 	options: {},
 	async work({ store, clock }: Workplace) {
 		const owed = await readOwed(store.db, clock.nowMs());
@@ -157,7 +157,7 @@ const PROGRESS_EVERY_MS = 2 * SECOND_MS;
 export const resendCommand = workplaceCommand({
 	name: "resend failed",
 	summary:
-		"Sends callbacks again that failed within a span of time, in all programmes and for all partners with a URL. Shows what would be sent, and sends it with --yes. Nothing that is pending is sent twice, and nothing that was set aside.",
+		"Resends callbacks that failed within a period, in all programmes and for all partners with a URL. Shows what would be sent, and sends it with --yes. Callbacks that are pending or were set aside are not sent again.",
 	options: {
 		from: { type: "string", value: "TIME", help: 'such as "2026-03-01 12:00", UTC', isRequired: true },
 		to: { type: "string", value: "TIME", help: "now, if left out" },

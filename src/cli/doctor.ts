@@ -28,7 +28,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are held, clock, DNS, mail and the identity provider. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
+		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are held, clock, DNS, mail and the identity provider. Exits with 1 if something would not work. It does not check the rows of the database. `ringback verify` does that.",
 	options: { json: JSON_OPTION },
 	run: async (options, screen, environment) =>
 		sayFindings(screen, await examine(environment), options.flag("json")),

@@ -10,7 +10,7 @@ import { type Command, CommandError, EXIT, type Screen } from "./command.ts";
 export const guideCommand: Command = {
 	name: "guide",
 	summary:
-		"Prints the operations guide (Markdown): which parts it has, or one of them. Staff read the same in the product, under Docs.",
+		"Prints one part of the operations guide as Markdown, or the list of its parts. Staff find the same guide under Docs.",
 	argument: { value: "PART", help: "a part such as postgresql or incidents", isOptional: true },
 	options: {
 		samples: {
@@ -29,7 +29,7 @@ export const guideCommand: Command = {
 
 export const licencesCommand: Command = {
 	name: "licences",
-	summary: "Prints the licences of Ringback and of every part it is made of.",
+	summary: "Prints the licences of Ringback and of all software that it contains.",
 	options: {},
 	async run(_options, screen) {
 		screen.out(readShippedFile(isExecutable ? "LICENSES.txt" : "LICENSE").trimEnd());

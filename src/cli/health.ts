@@ -11,7 +11,7 @@ const TIMEOUT_MS = 5 * SECOND_MS;
 export const healthCommand: Command = {
 	name: "health",
 	summary:
-		"Asks the service that runs on this machine with these settings whether it is ready. Exits 1 when it is not, or does not answer within five seconds.",
+		"Asks the service that runs on this machine with these settings whether it is ready. Exits with 1 if it is not ready or does not answer within five seconds.",
 	options: {
 		alive: {
 			type: "boolean",

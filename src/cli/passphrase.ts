@@ -20,7 +20,7 @@ export function tellOn(screen: Screen): (stage: string) => void {
 export const PASSPHRASE_FILE = {
 	type: "string",
 	value: "FILE",
-	help: "where the passphrase is, without a prompt: the file's first line",
+	help: "read the passphrase from the first line of this file instead of asking for it",
 } as const;
 
 /** Reads the passphrase for a new backup. On a terminal the person must type it twice. */

@@ -11,7 +11,7 @@ import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
 export const restoreCommand: Command = {
 	name: "restore",
 	summary:
-		"Puts a backup in place: checks it first, keeps what was there aside, and lists what the restored service will send. The service must be stopped.",
+		"Restores a backup. It checks the backup first, renames an existing database instead of deleting it, and lists the callbacks that the restored service will send. Stop the service first.",
 	argument: { value: "PATH", help: "a file that `ringback backup` wrote" },
 	options: {
 		to: {
@@ -22,7 +22,7 @@ export const restoreCommand: Command = {
 		"passphrase-file": PASSPHRASE_FILE,
 		force: {
 			type: "boolean",
-			help: "replace an existing database, which is kept aside under a name with the time",
+			help: "replace an existing database, which is renamed with the time in its name",
 		},
 		json: JSON_OPTION,
 	},

@@ -15,7 +15,7 @@ import { boundHeap } from "./heap-bounds.ts";
 export const serveCommand: Command = {
 	name: "serve",
 	summary:
-		"Starts the service: migrates the database (unless RINGBACK_MIGRATE is check), answers requests, delivers callbacks. On SIGTERM it says that it is not ready, goes on answering for RINGBACK_DRAIN_SECONDS and stops; on Ctrl-C it stops at once.",
+		"Starts the service. It migrates the database (unless RINGBACK_MIGRATE is check), answers requests and delivers callbacks. On SIGTERM it reports that it is not ready, still answers requests for RINGBACK_DRAIN_SECONDS, and then stops. On Ctrl-C it stops at once.",
 	options: { json: JSON_OPTION },
 	notes: [
 		`Settings, from the environment (\`ringback guide settings\` says what each is for):\n${listSettings()}`,

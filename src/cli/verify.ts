@@ -20,7 +20,7 @@ import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
 export const verifyCommand: Command = {
 	name: "verify",
 	summary:
-		"Checks a backup, a SQLite file, or without PATH the live database (also on PostgreSQL): pages, schema, key, and the ledger. Exits 1 when something is wrong.",
+		"Checks a backup or a SQLite file, or the live database (also on PostgreSQL) if PATH is left out. It checks the pages of the file, the schema, the key and the ledger. Exits with 1 if something is wrong.",
 	argument: { value: "PATH", help: "the file to check; the live database if left out", isOptional: true },
 	options: { "passphrase-file": PASSPHRASE_FILE, json: JSON_OPTION },
 	run: withSettings(async (options, screen, config) => {
