@@ -28,7 +28,7 @@ test("the only link in an invitation is ours, whatever the programme is called",
 	const membership = { programme: { id: 1, name: programmeName }, role: "developer" } as const;
 	for (const { subject, text } of [
 		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: false }),
-		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: true }),
+		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: true, inviter: "o@evil.example" }),
 		composeAccessMail(TO, membership, "https://ringback.example"),
 	]) {
 		assert.doesNotMatch(subject, /[\r\n]/);

@@ -48,7 +48,18 @@ export const INVITATION_DAYS = 7;
 export function composeInvitationMail(
 	to: string,
 	link: string,
-	{ kind, membership, isByOwner }: { kind: PersonKind; membership: Membership | null; isByOwner: boolean },
+	{
+		kind,
+		membership,
+		isByOwner,
+		inviter = null,
+	}: {
+		kind: PersonKind;
+		membership: Membership | null;
+		isByOwner: boolean;
+		/** Email address of the colleague who invites, or null if the reader may not know who it is. */
+		inviter?: string | null;
+	},
 ): WrittenMail {
 	const what = kind === "staff" ? "join the network's staff" : "manage a programme";
 	const { subject, lines } =
@@ -60,6 +71,7 @@ export function composeInvitationMail(
 		: "nothing happens unless you open the link";
 	return letter(to, subject, INVITATION_DAYS * DAY_MS, [
 		...lines,
+		...(inviter === null ? [] : [`The invitation comes from ${quote(inviter)}.`]),
 		...openLink(isByOwner ? "to accept" : "to choose your password", link, `${INVITATION_DAYS} days`),
 		`If you did not expect this mail, ignore it: ${otherwise}.`,
 	]);

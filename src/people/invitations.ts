@@ -38,7 +38,7 @@ import {
 import type { AccountsDeps, CompanySignIn } from "./deps.ts";
 import { LIMITS, mailUseOf, useLimits } from "./limits.ts";
 import { findOrCreatePerson, parseEmail } from "./people.ts";
-import { issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
+import { findColleague, issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
@@ -118,7 +118,12 @@ export async function welcomePerson(
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
 	const path = await issueSignInLink(trx, deps, { purpose, personId, programmeId, madeBy });
 	const link = `${publicUrl}${path}`;
-	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
+	// An applicant whom a shop accepted does not learn which of its people did.
+	const colleague = kind === "staff" ? await findColleague(trx, madeBy, kind) : null;
+	await mails.enqueue(
+		trx,
+		composeInvitationMail(email, link, { kind, membership, isByOwner: false, inviter: colleague }),
+	);
 	return describeSent(deps, inviter, { email, link });
 }
 
@@ -212,7 +217,13 @@ export async function inviteByMember(
 		const note = { personId, programmeId, action: "person.invited", subject: email } as const;
 		const detail = "role" in membership ? membership.role : membership.partner.name;
 		await noteAudit(trx, { ...note, detail: isRenewed ? "new link" : detail }, deps.clock.nowMs());
-		const mail = composeInvitationMail(email, link, { kind: "shop", membership, isByOwner: true });
+		const colleague = await findColleague(trx, personId, "shop");
+		const mail = composeInvitationMail(email, link, {
+			kind: "shop",
+			membership,
+			isByOwner: true,
+			inviter: colleague,
+		});
 		// Staff already see every programme and partner. They get no mail, and the sender does not learn that the
 		// address belongs to staff.
 		await deps.mails.enqueue(trx, { ...mail, isWithheld: invitee?.kind === "staff" });

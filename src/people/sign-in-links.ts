@@ -2,7 +2,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import type { ProgrammeRole } from "../domain/roles.ts";
+import type { PersonKind, ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS, type Offer } from "../mail/letters.ts";
@@ -126,9 +126,9 @@ export type OpenedSignInLink =
 	| { kind: "first" }
 	/**
 	 * An account without a password. The person enters a name and a password. `partnerName` is the partner that
-	 * they were invited for.
+	 * they were invited for. `inviter` is the colleague who invited a member of the staff. See `findColleague`.
 	 */
-	| { kind: "join"; person: Person; partnerName: string | null }
+	| { kind: "join"; person: Person; partnerName: string | null; inviter: string | null }
 	/** An owner's invitation to a programme. `person` is null if the address has no account yet. */
 	| {
 			kind: "programme";
@@ -137,9 +137,17 @@ export type OpenedSignInLink =
 			programme: Programme;
 			role: ProgrammeRole;
 			hasAccount: boolean;
+			inviter: string | null;
 	  }
 	/** An invitation by a partner's people. `person` is null if the address has no account yet. */
-	| { kind: "partner"; email: string; person: Person | null; partner: Partner; hasAccount: boolean }
+	| {
+			kind: "partner";
+			email: string;
+			person: Person | null;
+			partner: Partner;
+			hasAccount: boolean;
+			inviter: string | null;
+	  }
 	/** A new email address for an account. No other account had this address when the link was read. */
 	| { kind: "address"; person: Person; email: string }
 	/** A new password that replaces the present one. */
@@ -176,7 +184,7 @@ async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLin
 	if (purpose === "programme_invitation" && email !== null) {
 		return link.partner_id === null
 			? openOwnersInvitation(db, link, email)
-			: openPartnersInvitation(db, link.partner_id, email);
+			: openPartnersInvitation(db, link, link.partner_id, email);
 	}
 	const person = personId === null ? undefined : await findPersonById(db, personId);
 	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
@@ -190,12 +198,22 @@ async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLin
 	if (hasJoined) return { kind: "password", person };
 	const partners = link.programme_id === null ? await listPartnersOf(db, person.id) : [];
 	const newest = partners.findLast(({ archived_at_ms }) => archived_at_ms === null);
-	return { kind: "join", person, partnerName: newest?.name ?? null };
+	const inviter = person.kind === "staff" ? await findColleague(db, link.made_by, "staff") : null;
+	return { kind: "join", person, partnerName: newest?.name ?? null, inviter };
+}
+
+/**
+ * Returns the email address of the person who made an invitation, or null if nobody of this kind did. Invited people
+ * learn which colleague invites them. Shops and partners do not learn which member of the staff it was.
+ */
+export async function findColleague(db: Db, madeBy: number | null, kind: PersonKind): Promise<string | null> {
+	const inviter = madeBy === null ? undefined : await findPersonById(db, madeBy);
+	return inviter?.kind === kind ? inviter.email : null;
 }
 
 async function openOwnersInvitation(
 	db: Db,
-	{ programme_id: programmeId, role }: SignInLink,
+	{ programme_id: programmeId, role, made_by: madeBy }: SignInLink,
 	email: string,
 ): Promise<OpenedSignInLink | undefined> {
 	if (programmeId === null || role === null) return undefined;
@@ -204,11 +222,13 @@ async function openOwnersInvitation(
 	// Staff see every programme without having a role in it, so they have nothing to accept.
 	if (programme === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
-	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
+	const inviter = await findColleague(db, madeBy, "shop");
+	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount, inviter };
 }
 
 async function openPartnersInvitation(
 	db: Db,
+	{ made_by: madeBy }: SignInLink,
 	partnerId: number,
 	email: string,
 ): Promise<OpenedSignInLink | undefined> {
@@ -217,7 +237,8 @@ async function openPartnersInvitation(
 	// Staff see every partner without signing in for it, so they have nothing to accept.
 	if (partner === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
-	return { kind: "partner", email, person: person ?? null, partner, hasAccount };
+	const inviter = await findColleague(db, madeBy, "shop");
+	return { kind: "partner", email, person: person ?? null, partner, hasAccount, inviter };
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {

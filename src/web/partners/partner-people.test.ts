@@ -20,7 +20,7 @@ async function auditOf(site: TestSite, subject: string): Promise<string[]> {
 }
 
 test("a partner invites a colleague, who joins by mail and has the same pages", async (t) => {
-	const { site, browser, base, partner } = await openPartnerShop(t, { hasMail: true });
+	const { site, browser, base, partner, email } = await openPartnerShop(t, { hasMail: true });
 	const before = await browser.open(`${base}/people`);
 	match(before.text, /Who signs in for you\./);
 	match(before.text, new RegExp(`href="${base}/people"[^>]*>People`));
@@ -34,7 +34,10 @@ test("a partner invites a colleague, who joins by mail and has the same pages", 
 	match(mail?.text ?? "", /nothing changes unless you accept/);
 	const link = lastLink(site);
 	const theirs = site.browser();
-	match((await theirs.open(link)).text, /You are invited to join the partner <strong class="break">Blog</);
+	const welcome = (await theirs.open(link)).text;
+	match(welcome, /You are invited to join the partner <strong class="break">Blog</);
+	match(welcome, new RegExp(`The invitation comes from <strong class="break">${email}<`));
+	match((mail?.text ?? "").replaceAll("[at]", "@").replaceAll("[.]", "."), new RegExp(`from "${email}"`));
 	equal(
 		(await site.store.db.selectFrom("partner_people").selectAll().execute()).length,
 		1,

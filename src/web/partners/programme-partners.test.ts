@@ -630,7 +630,13 @@ test("without mail, staff see the link of an accepted applicant, and owners are 
 	const { email } = await addPartner(site, "Cleo");
 	assert.equal(cardOf((await accept(owner, email)).text, email), cardOf(byOwner.text, "ann@blog.example"));
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
-	assert.match((await site.browser().open(link)).text, /You are invited as the partner/);
+	const welcome = (await site.browser().open(link)).text;
+	assert.match(welcome, /You are invited as the partner/);
+	assert.doesNotMatch(
+		welcome,
+		/The invitation comes from/,
+		"partners do not learn which member of staff it was",
+	);
 	assert.doesNotMatch((await staff.open(path)).text, LINK);
 });
 

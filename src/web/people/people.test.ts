@@ -43,9 +43,11 @@ test("an owner does not see the link of an invited person, because it gives acce
 
 test("an invitation link with a loopback address comes with a warning that it opens on this machine only", async (t) => {
 	for (const publicUrl of ["https://ringback.example", "http://127.0.0.1:8080"]) {
-		const { browser } = await openAsStaff(t, { publicUrl });
+		const { site, browser } = await openAsStaff(t, { publicUrl });
 		const { text } = await browser.submit("/people/invite", { email: newEmail("network") });
 		assert.equal(/opens only on the machine/.test(text), publicUrl.startsWith("http:"), publicUrl);
+		const welcome = await site.browser().open(/\/welcome\/\w+/.exec(text)?.[0] ?? "");
+		assert.match(welcome.text, /The invitation comes from <strong class="break">[^<]+@network\.example</);
 	}
 });
 

@@ -151,7 +151,7 @@ function partsOf(opened: OpenedSignInLink, network: string, companySignIn: Compa
 				title,
 				lead:
 					opened.partnerName === null
-						? sayWhatPasswordIsFor(opened.person, companySignIn)
+						? html`${sayInviter(opened.inviter)} ${sayWhatPasswordIsFor(opened.person, companySignIn)}`
 						: html`You are invited as the partner <strong class="break">${opened.partnerName}</strong>. Here you create links, and see your sales and earnings. Choose a password to sign in.`,
 				asks: ["name", "password"],
 				email: opened.person.email,
@@ -161,7 +161,7 @@ function partsOf(opened: OpenedSignInLink, network: string, companySignIn: Compa
 		case "programme":
 			return {
 				title: opened.role === "owner" ? "Manage a programme" : "Join a programme",
-				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${
+				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${sayInviter(opened.inviter)}${
 					opened.hasAccount
 						? " It is added to your account when you accept."
 						: " Choose a password to sign in."
@@ -174,7 +174,7 @@ function partsOf(opened: OpenedSignInLink, network: string, companySignIn: Compa
 		case "partner":
 			return {
 				title: "Join a partner",
-				lead: html`You are invited to join the partner <strong class="break">${opened.partner.name}</strong>. Here you create links, and see its sales and earnings.${
+				lead: html`You are invited to join the partner <strong class="break">${opened.partner.name}</strong>. Here you create links, and see its sales and earnings.${sayInviter(opened.inviter)}${
 					opened.hasAccount
 						? " It is added to your account when you accept."
 						: " Choose a password to sign in."
@@ -204,6 +204,12 @@ function partsOf(opened: OpenedSignInLink, network: string, companySignIn: Compa
 		default:
 			return opened satisfies never;
 	}
+}
+
+/** Names the colleague who invites, because the reader may know them and not the programme or the network. */
+function sayInviter(inviter: string | null): Content {
+	if (inviter === null) return null;
+	return html` The invitation comes from <strong class="break">${inviter}</strong>.`;
 }
 
 function sayWhatPasswordIsFor({ kind }: Person, companySignIn: CompanySignIn | null): string {
