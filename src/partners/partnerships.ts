@@ -302,6 +302,8 @@ function sayCommission(
 interface CodeChanges {
 	added: CouponCodes;
 	removed: CouponCodes;
+	/** Codes whose spelling changes, such as "berg10" to "BERG10". */
+	respelled: CouponCodes;
 }
 
 /**
@@ -316,13 +318,20 @@ async function planCodes(
 	wanted: CouponCodes | null,
 	shownText: string | undefined,
 ): Promise<Result<CodeChanges>> {
-	if (wanted === null) return succeed({ added: new Map(), removed: new Map() });
+	if (wanted === null) return succeed({ added: new Map(), removed: new Map(), respelled: new Map() });
 	const listed = await rows.listCodes(trx, [partnership.id]);
 	const stored: CouponCodes = new Map(listed.map(({ folded, code }) => [folded, code]));
 	const seen = shownText === undefined ? succeed(stored) : readCodes(shownText);
 	const shown = seen.ok ? seen.value : stored;
 	const added = new Map([...wanted].filter(([folded]) => !stored.has(folded) && !shown.has(folded)));
 	const removed = new Map([...stored].filter(([folded]) => !wanted.has(folded) && shown.has(folded)));
+	// A spelling that the form showed and did not change stays as it is stored.
+	const respelled = new Map(
+		[...wanted].filter(([folded, code]) => {
+			const present = stored.get(folded);
+			return present !== undefined && code !== present && code !== shown.get(folded);
+		}),
+	);
 	if (added.size > 0 && stored.size + added.size - removed.size > MAX_CODES) {
 		const text = `A partner has at most ${MAX_CODES} codes in a programme. Remove some that are not used any more.`;
 		return refuse("invalid_field", text, "codes");
@@ -334,14 +343,14 @@ async function planCodes(
 		const text = `The code ${code} belongs to ${whose} already. Remove it there first.`;
 		return refuse("code_taken", text, "codes");
 	}
-	return succeed({ added, removed });
+	return succeed({ added, removed, respelled });
 }
 
 /** Saves the codes. Resolves to descriptions of the changes for the audit log. */
 async function saveCodes(
 	trx: Db,
 	partnership: Locked<Partnership>,
-	{ added, removed }: CodeChanges,
+	{ added, removed, respelled }: CodeChanges,
 	nowMs: number,
 ): Promise<string[]> {
 	const { id: partnership_id, programme_id } = partnership;
@@ -349,9 +358,11 @@ async function saveCodes(
 		await rows.insertCode(trx, { folded, code, partnership_id, programme_id, created_at_ms: nowMs });
 	}
 	for (const folded of removed.keys()) await rows.removeCode(trx, partnership, folded);
+	for (const [folded, code] of respelled) await rows.respellCode(trx, partnership, folded, code);
 	return [
 		...[...added.values()].map((code) => `code added: ${code}`),
 		...[...removed.values()].map((code) => `code removed: ${code}`),
+		...[...respelled.values()].map((code) => `code now written: ${code}`),
 	];
 }
 

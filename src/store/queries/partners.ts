@@ -524,6 +524,17 @@ export async function removeCode(
 	await codes.where("folded", "=", folded).where("partnership_id", "=", id).execute();
 }
 
+/** Changes how a coupon code is written. Codes are compared in their folded form, so no credit changes. */
+export async function respellCode(
+	trx: Db,
+	{ id, programme_id }: Locked<Partnership>,
+	folded: string,
+	code: string,
+): Promise<void> {
+	const codes = trx.updateTable("coupon_codes").set({ code }).where("programme_id", "=", programme_id);
+	await codes.where("folded", "=", folded).where("partnership_id", "=", id).execute();
+}
+
 export function listCodes(db: Db, partnershipIds: readonly number[]) {
 	const codes = db.selectFrom("coupon_codes").selectAll().orderBy("folded");
 	return codes.where("partnership_id", "in", [NO_ID, ...partnershipIds]).execute();

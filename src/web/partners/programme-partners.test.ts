@@ -179,18 +179,22 @@ test("coupon codes are saved as a list, each belongs to one partner, and only st
 	assert.match(refused.text, /id="codes-error">The code summer belongs to another partner of this programme/);
 	assert.match((await owner.submit(second, { codes: "x".repeat(65) })).text, /id="codes-error">/);
 	assert.doesNotMatch((await owner.open(path)).text, /fresh|xxx/);
-	await owner.submit(first, { codes: "winter" });
+	await owner.submit(first, { codes: "WINTER" });
+	assert.match((await owner.open(first)).text, />\nWINTER<\/textarea>/, "another spelling is saved");
+	const shownCodes = String(new URLSearchParams({ codes: "winter" }));
+	await owner.submit(first, { codes: "winter", shown: shownCodes });
+	assert.match((await owner.open(first)).text, />\nWINTER<\/textarea>/, "an unchanged field changes nothing");
 	assert.equal((await owner.submit(second, { codes: "summer" })).status, 303);
 	const staff = await site.signIn(await site.addStaff());
 	assert.match((await staff.submit(first, { codes: "summer" })).text, /The code summer belongs to Second/);
 	assert.equal((await staff.submit(first, { codes: "winter", rate: "200" })).status, 422);
-	await staff.submit(first, { codes: "winter", rate: "" });
+	await staff.submit(first, { codes: "WINTER", rate: "" });
 	assert.match((await owner.open(first)).text, /<dd><div>8 % of the basket</);
 	assert.deepEqual(
 		(await site.audit("partnership.changed")).map(({ detail }) => detail),
 		[
 			"First; code added: Summer; code added: winter",
-			"First; code removed: Summer",
+			"First; code removed: Summer; code now written: WINTER",
 			"Second; code added: summer",
 			"First; rate: 12.5 % → the programme's",
 		],
