@@ -277,7 +277,7 @@ test("a wrong minimum payout is refused at its field, and nothing is saved", asy
 	const typed = { postalAddress: "Acme", minimumEUR: "1.005" };
 	const refused = await staff.submit("/network/payouts", typed);
 	assert.equal(refused.status, 422);
-	assert.match(refused.text, /id="minimumEUR-error">Enter an amount in EUR in digits, such as 25/);
+	assert.match(refused.text, /id="minimumEUR-error">The minimum payout has too many decimals for EUR/);
 	assert.match(refused.text, /value="1\.005"/);
 	assert.equal((await findNetwork(site.store.db)).postal_address, null);
 	const hidden = await staff.submit("/network/payouts", { postalAddress: "a\u202eb", minimumEUR: "" });

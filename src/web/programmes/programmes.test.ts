@@ -146,7 +146,7 @@ test("a programme is created with fixed amounts and rates for event types in its
 	assert.equal(wrong.status, 422);
 	assert.match(
 		wrong.text,
-		/<details class="more" open>[\s\S]*id="commissionFixed-error">[^<]*like 5, in JPY/,
+		/<details class="more" open>[\s\S]*id="commissionFixed-error">[^<]*decimals for JPY\. Write it like 5,/,
 	);
 	assert.equal((await browser.submit("/programmes/new", fields)).status, 303);
 	const row = await site.store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
