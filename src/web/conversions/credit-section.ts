@@ -4,14 +4,14 @@
 import { awaitsConfirmation, isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
 import { whyPartnerIsFixed } from "../../partners/assign.ts";
-import { type Conversion, knownOrderOf } from "../../store/queries/conversions.ts";
+import { type Conversion, knownOrderOf, orderIdOf } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
 import { findPartnerLink, listPartnerships, type PartnerLink } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import { declareForm } from "../form.ts";
 import { type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
-import { ALL_CONVERSIONS_PATH, AUDIT_PATH, earningsPath, withQuery } from "../paths.ts";
+import { ALL_CONVERSIONS_PATH, AUDIT_PATH, earningsPath, inboundPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -46,6 +46,7 @@ export async function creditSection(
 			"Why",
 			credit === undefined ? whyNotYet(conversion) : explain(conversion, credit, programme, link, isStaff),
 		],
+		...reportedCodes(conversion, credit, programme),
 		...subIds.flatMap((subId, index) =>
 			subId === "" ? [] : [[`Sub ID s${index + 1}`, html`<code class="break">${subId}</code>`] as const],
 		),
@@ -61,6 +62,18 @@ export async function creditSection(
 			isStaff && fixed !== null ? html`<p class="small soft">${fixed.sentence}</p>` : null,
 		),
 	});
+}
+
+/** Links to the reports of a sale whose coupon codes decided its credit. The inbound log names the codes of each report. */
+function reportedCodes(
+	conversion: Conversion,
+	credit: NamedCredit | undefined,
+	{ public_id: programmeId }: Programme,
+): readonly (readonly [string, Content])[] {
+	const isByCode = credit?.word === "CODE" || credit?.word === "UNKNOWN_CODE";
+	if (!isByCode || conversion.source === "import") return [];
+	const href = withQuery(inboundPath(programmeId), { order: orderIdOf(conversion) });
+	return [["Coupon codes", html`<a href="${href}">As the shop reported them, in the inbound log</a>`]];
 }
 
 function explain(

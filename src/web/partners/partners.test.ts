@@ -289,6 +289,13 @@ test("a conversion's page explains its credit, and staff change it with a reason
 		plain((await owner.open(`${base}/${refused.public_id}`)).text),
 		/Nobody Why The click came after the sale\. It was a click on the link spring \(Spring\) of Blog , on 2026-02-28/,
 	);
+	const coded = await add({ order_id: "C-1" });
+	await creditTo(site, coded, null, { word: "UNKNOWN_CODE" });
+	const codedPage = (await owner.open(`${base}/${coded.public_id}`)).text;
+	const [, log = ""] =
+		/<a href="([^"]+)">As the shop reported them, in the inbound log/.exec(codedPage) ?? [];
+	equal((await owner.open(log)).status, 200, "the log names the codes of the report");
+	match(log, /order=C-1$/);
 	const pixel = await add({ order_id: "P-1", source: "pixel", confirmed_at_ms: null });
 	const pixelPage = (await staff.open(`${base}/${pixel.public_id}`)).text;
 	doesNotMatch(pixelPage, /Change the partner/);
