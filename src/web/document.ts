@@ -302,7 +302,12 @@ function accountMenu({ viewer }: DocumentView): Html {
 			? [PARTNER_GUIDE, "Documentation for partners"]
 			: [paths.DOCS_PATH, "Documentation for developers"],
 	];
-	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
+	// On a narrow screen, pages of staff that have no room in the bar are only in this menu.
+	const label =
+		staffLinksOf(viewer).length === 0
+			? "Account"
+			: html`<span class="wide-only">Account</span><span class="narrow-only">Menu</span>`;
+	return html`<details class="menu"><summary>${label}</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${links.map(([href, label]) => html`<a class="break" href="${href}">${label}</a>`)}
 	<form method="post" action="${paths.SIGN_OUT_PATH}"><button type="submit">Sign out</button></form>

@@ -158,7 +158,7 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
 	await page.getByLabel("Email").fill(email);
 	await page.getByLabel("Password").fill(password);
 	await page.getByRole("button", { name: "Sign in" }).click();
-	await page.getByText("Account").first().waitFor();
+	await page.locator("details.menu").waitFor();
 }
 
 /** A shop whose owner has joined, and the owner's cookies. */
