@@ -41,6 +41,6 @@ export function parseBasketRule(text: string, field: string): Result<BasketRule>
 export function parseBasketNote(text: string, field: string): Result<string> {
 	const note = parseLines(text, MAX_BASKET_NOTE_LENGTH)?.replaceAll("\n", " ");
 	if (note !== undefined) return succeed(note);
-	const detail = `Write at most ${MAX_BASKET_NOTE_LENGTH} characters, without any that cannot be seen.`;
+	const detail = `Write at most ${MAX_BASKET_NOTE_LENGTH} characters, and none that are invisible.`;
 	return refuse("invalid_field", detail, field);
 }

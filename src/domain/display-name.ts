@@ -35,7 +35,7 @@ export function parseLines(text: string, maxLength: number): string | null {
 export function readName(text: string, whose: string): Result<string> {
 	const name = parseName(text);
 	if (name !== null) return succeed(name);
-	const rule = `Enter ${whose} name, in 1 to ${MAX_NAME_LENGTH} characters, without any that cannot be seen.`;
+	const rule = `Enter ${whose} name. It may have at most ${MAX_NAME_LENGTH} characters, and none that are invisible.`;
 	return refuse("invalid_name", rule, "name");
 }
 

@@ -77,7 +77,7 @@ export function parseSenderName(text: string): Result<string | null> {
 	if (text.trim() === "") return succeed(null);
 	const name = parseName(text);
 	if (name !== null && !NOT_IN_A_SENDER.test(name)) return succeed(name);
-	const detail = `Enter a name of 1 to ${MAX_NAME_LENGTH} characters, without < > @ " \\ and without any that cannot be seen.`;
+	const detail = `Enter a name of 1 to ${MAX_NAME_LENGTH} characters, without < > @ " \\ and without invisible characters.`;
 	return refuse("invalid_name", detail, "senderName");
 }
 
@@ -88,7 +88,7 @@ export const MAX_POSTAL_ADDRESS_LENGTH = 500;
 export function parsePostalAddress(text: string): Result<string | null> {
 	const address = parseLines(text, MAX_POSTAL_ADDRESS_LENGTH);
 	if (address !== null) return succeed(address === "" ? null : address);
-	const detail = `Enter the address in at most ${MAX_POSTAL_ADDRESS_LENGTH} characters, without any that cannot be seen.`;
+	const detail = `Enter the address in at most ${MAX_POSTAL_ADDRESS_LENGTH} characters, and none that are invisible.`;
 	return refuse("invalid_field", detail, "postalAddress");
 }
 

@@ -130,7 +130,7 @@ const REGIONS = new Intl.DisplayNames("en", { type: "region", fallback: "none" }
 function parseAddress(text: string): Result<string> {
 	const address = parseLines(text, MAX_ADDRESS_LENGTH);
 	if (address !== null) return succeed(address);
-	const detail = `Enter the address in at most ${MAX_ADDRESS_LENGTH} characters, without any that cannot be seen.`;
+	const detail = `Enter the address in at most ${MAX_ADDRESS_LENGTH} characters, and none that are invisible.`;
 	return refuse("invalid_field", detail, "address");
 }
 

@@ -124,7 +124,7 @@ eachDatabase("imported programmes and people", (database) => {
 			"4 refused: commission must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. The approval window is a whole number of days from 0 to 3,650. And 2 more.",
 			"5 refused: staff@network.example is one of the network's staff, and staff cannot own a programme. Use another address.",
 			"6 refused: fee must be a percentage from 0 to 100 with at most 4 decimals, such as 7.5. parks_pixels must be yes or no, or be left empty for yes.",
-			"7 refused: Enter the programme's name, in 1 to 100 characters, without any that cannot be seen.",
+			"7 refused: Enter the programme's name. It may have at most 100 characters, and none that are invisible.",
 		]);
 		const same = await runLines(
 			deps,

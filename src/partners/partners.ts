@@ -130,7 +130,7 @@ function readVatPercent(text: string): Result<string | null> {
 function readVatNote(text: string): Result<string> {
 	const note = parseLines(text, MAX_VAT_NOTE_LENGTH);
 	if (note !== null) return succeed(note);
-	const rule = `Enter a note of at most ${MAX_VAT_NOTE_LENGTH} characters, without any that cannot be seen.`;
+	const rule = `Enter a note of at most ${MAX_VAT_NOTE_LENGTH} characters, and none that are invisible.`;
 	return refuse("invalid_field", rule, "vatNote");
 }
 

@@ -35,6 +35,13 @@ export const STATUS_WORDS: Readonly<Record<Status, string>> = {
 	EXPIRED: "Expired",
 };
 
+/** Explanations of the statuses whose names do not explain themselves. */
+export const STATUS_MEANINGS: Readonly<Partial<Record<Status, string>>> = {
+	RECORDED: "The sale was reported, and is neither approved nor rejected yet.",
+	PARKED: "Only a pixel has reported the sale. It counts when the shop's server confirms it.",
+	EXPIRED: "The shop's server did not confirm the sale in time, so it does not count.",
+};
+
 export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 	postback: "signed request",
 	pixel: "pixel",

@@ -23,6 +23,7 @@ import {
 	deliveryColumns,
 	isUnconfirmed,
 	SOURCE_WORDS,
+	STATUS_MEANINGS,
 	statusBadge,
 	titleCase,
 } from "../conversion-ui.ts";
@@ -72,7 +73,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 		body: [
 			ui.pageHeader({
 				title,
-				hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion, not in any total</span>` : null}</span>`,
+				hint: html`<span class="row">${statusBadge(conversion.status)}<span>${STATUS_MEANINGS[conversion.status]}</span>${conversion.test === 1 ? html`<span class="test-mark">Test conversion, not in any total</span>` : null}</span>`,
 				actions: ui.linkButton({ label: "Back to the list", href: back ?? conversionsPath(programmeId) }),
 			}),
 			mismatchMessage(conversion),

@@ -108,7 +108,7 @@ function sayDay(dates: ConversionList["filters"]["query"]["dates"]): string {
 		case undefined:
 			return BY_DAY;
 		case "sale":
-			return "The day is the one of the sale.";
+			return "The day is when the sale was made.";
 		case "decision":
 			return "Only decided ones are listed, by the day of the last decision.";
 		default:

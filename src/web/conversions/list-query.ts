@@ -51,7 +51,8 @@ type SortName = keyof typeof SORTS;
 export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
 /** Sentence that explains which day counts. Every page with days in filters, charts or totals shows it. */
-export const BY_DAY = "The day is the one on which a conversion was recorded here or imported.";
+export const BY_DAY =
+	"The day is when a conversion was recorded here or imported, not when the sale was made.";
 
 const FILTERS = declareFilters({
 	orderId: PART_OF_ORDER,

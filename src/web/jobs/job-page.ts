@@ -506,7 +506,7 @@ function filesNote({ job, href }: JobView): Html {
 	});
 	const until =
 		job.state === "previewed"
-			? "It is discarded if you do not apply it within three days."
+			? "Nothing has been changed yet. This preview is discarded if you do not apply it within three days."
 			: "The lines are removed three days after the end. The counts stay.";
 	return html`<div class="row">${job.lines === "kept" ? file : null}<span class="small soft">${until}</span></div>`;
 }

@@ -56,7 +56,10 @@ test("an imported conversion counts on the day of the import in totals and list,
 	assert.match(totals, /<dt>Conversions<\/dt><dd>1<small>recorded in this period/);
 	assert.match(list, /<strong>1 conversion<\/strong>/);
 	for (const page of [totals, list, (await open()).text])
-		assert.match(page, /The day is the one on which a conversion was recorded here or imported\./);
+		assert.match(
+			page,
+			/The day is when a conversion was recorded here or imported, not when the sale was made\./,
+		);
 });
 
 test("only staff see the sums of the whole network over a period", async (t) => {

@@ -113,7 +113,8 @@ const TERMS_FORM = declareForm({
 		hint: "Shops read this on Integration and get it from the API. Commission and network fee are computed from this value.",
 	},
 	basketNote: {
-		label: "Words to add (optional)",
+		label: "Note on the basket value (optional)",
+		hint: "Shops read it after the sentence that you chose.",
 		maxLength: MAX_BASKET_NOTE_LENGTH,
 		placeholder: "Gift cards do not count.",
 	},
