@@ -36,7 +36,7 @@ type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
 /**
  * Maximum number of open streams of one process, and of one shop or partner in a process. Streams are for developers, of
- * whom each has few, and each stream costs a query every half second.
+ * whom each has few, and each stream costs one or two queries every half second.
  */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_RECEIVER = 5;

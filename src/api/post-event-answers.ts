@@ -1,6 +1,6 @@
 // POST /v1/events/answers. `ringback listen` reports how the developer's machine answered events, so that the
-// Integration page of the shop, or the Callbacks page of the partner, can show it. The reports do not affect any delivery, and no more answers are stored than a
-// person can read.
+// Integration page of the shop, or the Callbacks page of the partner, can show it. The reports do not affect any
+// delivery, and no more answers are stored than a person can read.
 
 import * as z from "zod";
 import { createTokenBuckets, type Rate } from "../concurrency/rate-limit.ts";
@@ -13,7 +13,7 @@ import {
 	findAnnounced,
 	findListener,
 	insertLocalAnswers,
-	type ToldAnswer,
+	type ReportedAnswer,
 } from "../store/queries/local-answers.ts";
 import type { Db } from "../store/store.ts";
 import { CONVERSION_ID } from "./answers.ts";
@@ -73,22 +73,22 @@ export const ANSWERS_BODY = z.strictObject({
 export type AcceptAnswers = (
 	trx: Db,
 	receiverId: ReceiverId,
-	answers: readonly ToldAnswer[],
-	findTold: (conversionIds: readonly string[]) => Promise<ReadonlySet<string>>,
+	answers: readonly ReportedAnswer[],
+	findAnnouncedEvents: (conversionIds: readonly string[]) => Promise<ReadonlySet<string>>,
 	nowMs: number,
 ) => Promise<{ kept: number }>;
 
 /**
- * Returns a function that stores answers, as many as the rate of the receiver allows. Answers to events that `findTold`
+ * Returns a function that stores answers, as many as the rate of the receiver allows. Answers to events that `findAnnouncedEvents`
  * does not return are not stored.
  */
 export function createAnswerStorage(): AcceptAnswers {
 	const rates = createTokenBuckets(ANSWER_RATE);
-	return async (trx, receiverId, answers, findTold, nowMs) => {
+	return async (trx, receiverId, answers, findAnnouncedEvents, nowMs) => {
 		const listener = await findListener(trx, receiverId);
 		const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 		const ids = [...new Set(answers.map(({ conversionId }) => conversionId))];
-		const announced = isListening ? await findTold(ids) : new Set<string>();
+		const announced = isListening ? await findAnnouncedEvents(ids) : new Set<string>();
 		// If not all fit, the newest are stored, because people look for those.
 		const stored = answers
 			.toReversed()
@@ -108,8 +108,8 @@ export function createPostEventAnswers(acceptAnswers: AcceptAnswers): Endpoint {
 		if (!answers.ok) return refusedPlan(answers);
 		const { programme, nowMs } = call;
 		const answer: LonePlan["answer"] = async (trx) => {
-			const findTold = (ids: readonly string[]) => findAnnounced(trx, programme.id, ids);
-			const body = await acceptAnswers(trx, programme.receiver_id, answers.value, findTold, nowMs);
+			const findAnnouncedEvents = (ids: readonly string[]) => findAnnounced(trx, programme.id, ids);
+			const body = await acceptAnswers(trx, programme.receiver_id, answers.value, findAnnouncedEvents, nowMs);
 			return succeed({
 				outcome: "HEARD",
 				httpStatus: 200,
@@ -122,14 +122,14 @@ export function createPostEventAnswers(acceptAnswers: AcceptAnswers): Endpoint {
 	};
 }
 
-function parseAnswers(call: SignedCall): Result<readonly ToldAnswer[]> {
+function parseAnswers(call: SignedCall): Result<readonly ReportedAnswer[]> {
 	const json = parseJson(call);
 	if (!json.ok) return json;
 	const fields = checkFields(ANSWERS_BODY, json.value);
-	return fields.ok ? succeed(toldAnswersOf(fields.value)) : fields;
+	return fields.ok ? succeed(reportedAnswersOf(fields.value)) : fields;
 }
 
-export function toldAnswersOf({ answers }: z.output<typeof ANSWERS_BODY>): readonly ToldAnswer[] {
+export function reportedAnswersOf({ answers }: z.output<typeof ANSWERS_BODY>): readonly ReportedAnswer[] {
 	return answers.map((answer) => ({
 		conversionId: answer.conversionId,
 		event: answer.event,

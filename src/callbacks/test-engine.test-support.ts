@@ -142,7 +142,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	const record = async (): Promise<Owed> => {
 		const conversion = await addConversion(store, programme.id, { order_id: String(++orders) });
 		const sale = { event: "conversion.recorded", conversion } as const;
-		return store.transact((trx) => oweEvents(trx, { store, clock, random }, [sale]));
+		return store.transact((trx) => oweEvents(trx, { store, clock, random }, [sale], [], clock.nowMs()));
 	};
 	return {
 		engine,

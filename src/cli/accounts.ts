@@ -35,14 +35,14 @@ export const userCreateCommand = workplaceCommand({
 		});
 		if (!created.ok) return created;
 		const { kind, email, public_id } = created.value;
-		const made = `Made ${kind === "staff" ? "staff" : "shop person"} ${email} (${public_id}).`;
+		const createdLine = `Made ${kind === "staff" ? "staff" : "shop person"} ${email} (${public_id}).`;
 		const renewed = await renewLink(workplace, COMMAND_LINE, created.value.id, null);
 		if (!renewed.ok) return renewed;
 		const about = `The link to choose a password, good once and for seven days.${renewed.value.isMailed ? " It is being mailed, too." : ""}`;
 		const next = mustUseProvider(workplace, created.value)
 			? ["After that, they sign in with the company's account."]
 			: [];
-		return succeed(answerLink(created.value, renewed.value, [made, [about, ...next].join(" ")]));
+		return succeed(answerLink(created.value, renewed.value, [createdLine, [about, ...next].join(" ")]));
 	},
 });
 

@@ -1,5 +1,5 @@
 // Decides which partners are told of moves, and composes their events. A partner hears of the sales that are credited to it
-// while it has a callback URL, once the shop's server has reported them. If a sale is credited to another partner, the
+// while it has an endpoint, once the shop's server has reported them. If a sale is credited to another partner, the
 // former one hears that it was reversed, and the new one hears of its present status. Reversed is the last that a partner
 // hears of a sale, also if the sale comes back to it, because each event of a sale is sent to a receiver only once.
 
@@ -32,7 +32,7 @@ export interface PartnerNews {
 	body: string;
 }
 
-/** Credits of partners with a callback URL, by the id of the conversion. */
+/** Credits of partners with an endpoint, by the id of the conversion. */
 type PartnerCredits = ReadonlyMap<number, PartnerCredit>;
 
 /** Reads the partners whose sales these moves credit to somebody else. It must run before the credits are replaced. */

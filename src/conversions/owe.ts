@@ -26,9 +26,9 @@ export async function oweEvents(
 	trx: Db,
 	{ store, clock, random }: InTransaction,
 	announcements: readonly Announcement[],
-	partnerNews: readonly PartnerNews[] = [],
+	partnerNews: readonly PartnerNews[],
 	/** Time of the moves. Streams for partners find the events of a move by it. */
-	nowMs: number = clock.nowMs(),
+	nowMs: number,
 ): Promise<Owed> {
 	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];

@@ -7,6 +7,7 @@ import type { EventName } from "../domain/event-name.ts";
 import { REASSIGNED, readPartnerEvent } from "../domain/partner-event.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import {
+	findNewestEventId,
 	hasReached,
 	listNewestTestEvents,
 	listPartnerEventsAfter,
@@ -56,10 +57,10 @@ export async function startOfPartnerFeed(
 /** Returns false if the position is ahead of the database, as after a restore of an older state. */
 export async function hasReachedPartner(
 	store: MoveStore,
-	{ receiverId }: ListeningPartner,
 	{ moves, testId }: PartnerPosition,
 ): Promise<boolean> {
-	return (await hasReached(store, moves)) && (await newestTestId(store, receiverId)) >= testId;
+	// The test callback of the position may have been removed since, so its id is compared with those of all events.
+	return (await hasReached(store, moves)) && (await findNewestEventId(store.db)) >= testId;
 }
 
 /** Returns the id of the newest test callback, or 0 if there is none. */
@@ -86,7 +87,7 @@ export async function readPartnerFeed(
 	for (const row of rows) {
 		passedMoves.add(row.id);
 		position = { ...position, moves: { at: row.at, id: row.id } };
-		if (row.eventId === null || !isAnnouncedBy(row, row, partner.partnerId)) continue;
+		if (row.eventId === null || !isAnnouncedBy(row, partner.partnerId)) continue;
 		if (testOnly && !isTestEvent(row.body)) continue;
 		events.push({ event: row.name, composed: row.body, position });
 	}
@@ -98,11 +99,8 @@ export async function readPartnerFeed(
  * Returns whether the move announced this event to the partner. A sale that goes to another partner announces to the
  * former one that it was reversed. A later reversal concerns only the new partner, also in the same millisecond.
  */
-function isAnnouncedBy(
-	{ move, to_status: status, lost_partner_id: lostPartnerId }: PartnerMoveEvent,
-	{ name, body }: { name: EventName; body: string },
-	partnerId: number,
-): boolean {
+function isAnnouncedBy(row: Exclude<PartnerMoveEvent, { eventId: null }>, partnerId: number): boolean {
+	const { move, to_status: status, lost_partner_id: lostPartnerId, name, body } = row;
 	const isReassigned = readPartnerEvent(name, body, 0).reason === REASSIGNED;
 	if (lostPartnerId === partnerId) return isReassigned;
 	return !isReassigned && partnerEventOf(move, status) === name;

@@ -84,9 +84,9 @@ export async function savePartnerUrl(
 	const save = async (change: ReceiverChange): Promise<Result<SavedPartnerUrl>> => {
 		const { trx, receiver, owner, nowMs } = change;
 		const hasSecret = (await findActiveSecret(trx, receiver.receiver_id)) !== undefined;
-		const made = hasSecret ? null : await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, nowMs);
+		const newSecret = hasSecret ? null : await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, nowMs);
 		const saved = await saveEndpoint(change, endpoint);
-		return saved.ok ? succeed({ ...saved.value, secret: made?.secret ?? null }) : saved;
+		return saved.ok ? succeed({ ...saved.value, secret: newSecret?.secret ?? null }) : saved;
 	};
 	return changeReceiver(deps, partnerPublicId, actor, save, true);
 }
@@ -116,11 +116,11 @@ export async function listenWithoutUrl(
 		}
 		if (await isListenOnly(trx, receiverId)) return succeed(null);
 		const hasSecret = (await findActiveSecret(trx, receiverId)) !== undefined;
-		const made = hasSecret ? null : await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, nowMs);
+		const newSecret = hasSecret ? null : await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, nowMs);
 		await setListenOnly(trx, receiver, nowMs);
 		const note = { personId, action: "partner.listening", subject: owner.public_id } as const;
 		await noteAudit(trx, note, nowMs);
-		return succeed(made?.secret ?? null);
+		return succeed(newSecret?.secret ?? null);
 	};
 	return changeReceiver(deps, partnerPublicId, actor, start, true);
 }
@@ -177,7 +177,9 @@ export async function removePostbackUrl(
 		const { trx, receiver, nowMs } = change;
 		const { receiver_id: receiverId } = receiver;
 		const { count } = await findOldestPending(trx, receiverId);
-		if ((await presentUrl(trx, receiverId)) !== undefined) {
+		if (await isListenOnly(trx, receiverId)) {
+			await noteAudit(trx, noteOn(change, "urlRemoved", { detail: "listening without a URL" }), nowMs);
+		} else if ((await presentUrl(trx, receiverId)) !== undefined) {
 			const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
 			await noteAudit(trx, noteOn(change, "urlRemoved", { detail }), nowMs);
 		}

@@ -52,7 +52,9 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		const announced = [{ event: "conversion.recorded", conversion } as const];
-		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announced));
+		const owed = await store.transact((trx) =>
+			oweEvents(trx, { ...deps, store }, announced, [], deps.clock.nowMs()),
+		);
 		deepEqual(owed.ready?.deliveries, await takeDue(store, programme.receiver_id, 5, START_MS));
 	});
 
@@ -118,7 +120,9 @@ eachDatabase("the outbox", (database) => {
 				return { event: "conversion.recorded", conversion: await addConversion(store, id) } as const;
 			}),
 		);
-		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announcements));
+		const owed = await store.transact((trx) =>
+			oweEvents(trx, { ...deps, store }, announcements, [], deps.clock.nowMs()),
+		);
 		deepEqual(owed.receiverIds, [ready.receiver_id]);
 		deepEqual(
 			owed.ready?.deliveries.map(({ receiverId }) => receiverId),

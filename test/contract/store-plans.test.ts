@@ -540,16 +540,9 @@ const READS: readonly Read[] = [
 		["events_once_per_conversion"],
 		(db, store) => listPartnerEventsAfter({ ...store, db }, SMALL_RECEIVER, MIDDLE, 500),
 	],
-	[
-		"a partner's test callbacks, for its stream",
-		["events_once_per_conversion"],
-		(db) => listTestEventsAfter(db, SMALL_RECEIVER, 1, 500),
-	],
-	[
-		"a partner's newest test callbacks",
-		["events_once_per_conversion"],
-		(db) => listNewestTestEvents(db, SMALL_RECEIVER, 1),
-	],
+	// While a partner has few test callbacks, PostgreSQL prefers events_once_per_conversion to events_of_tests.
+	["a partner's test callbacks, for its stream", [], (db) => listTestEventsAfter(db, SMALL_RECEIVER, 1, 500)],
+	["a partner's newest test callbacks", [], (db) => listNewestTestEvents(db, SMALL_RECEIVER, 1)],
 	["a partner's receiver", [], (db) => findPartnerReceiver(db, 7)],
 	["the endpoint of a receiver", [], (db) => presentEndpoint(db, SMALL_RECEIVER)],
 	[

@@ -21,7 +21,7 @@ import { ANSWERS_KEPT_BODY } from "../answers.ts";
 import { type Followed, followEvents, SIGNED_PATH } from "../followed-events.ts";
 import { EVENTS_QUERY, readTestOnly, refuseCursor } from "../get-events.ts";
 import { STOPPING } from "../health.ts";
-import { ANSWERS_BODY, MAX_ANSWERS, toldAnswersOf } from "../post-event-answers.ts";
+import { ANSWERS_BODY, MAX_ANSWERS, reportedAnswersOf } from "../post-event-answers.ts";
 import { EXAMPLE_CONVERSION_ID } from "../sale-fields.ts";
 import { partnerIdOf } from "./own-calls.ts";
 import { route, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
@@ -50,9 +50,7 @@ async function readPosition(
 	const tests = readCursor(deps, testsListOf(partner), testsText);
 	if (moves === undefined || tests === undefined || rest.length > 0) return refuseCursor("partner");
 	const position = { moves, testId: tests.id };
-	return (await hasReachedPartner(deps.store, partner, position))
-		? succeed(position)
-		: refuseCursor("partner");
+	return (await hasReachedPartner(deps.store, position)) ? succeed(position) : refuseCursor("partner");
 }
 
 function movesListOf({ partnerId }: ListeningPartner): string {
@@ -183,10 +181,10 @@ export const EVENT_ROUTES: readonly TokenRoute[] = [
 			const partner = await findListeningPartner(deps, call);
 			if (!partner.ok) return partner;
 			const { receiverId } = partner.value;
-			const answers = toldAnswersOf(call.body);
+			const answers = reportedAnswersOf(call.body);
 			return deps.store.transact(async (trx) => {
-				const findTold = (ids: readonly string[]) => findAnnouncedToPartner(trx, receiverId, ids);
-				const body = await deps.acceptAnswers(trx, receiverId, answers, findTold, call.nowMs);
+				const findAnnouncedEvents = (ids: readonly string[]) => findAnnouncedToPartner(trx, receiverId, ids);
+				const body = await deps.acceptAnswers(trx, receiverId, answers, findAnnouncedEvents, call.nowMs);
 				return succeed({ body });
 			});
 		},

@@ -49,7 +49,7 @@ const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-
 
 export function createTokenCalls(
 	deps: TokenApiDeps,
-	{ admission, refuse }: { admission: Admission; refuse: SignedCalls["refuse"] },
+	{ admission, refuse: refuseCaller }: { admission: Admission; refuse: SignedCalls["refuse"] },
 ) {
 	const { clock, log, metrics } = deps;
 	const holders = createTokenHolders(deps);
@@ -96,7 +96,7 @@ export function createTokenCalls(
 		async serve(c: AppContext, route: TokenRoute): Promise<Response> {
 			try {
 				const known = await holders.find(c.req.header("authorization"));
-				if (!known.ok) return refuse(readInboundCall(c, deps, "api"), known.fault);
+				if (!known.ok) return refuseCaller(readInboundCall(c, deps, "api"), known.fault);
 				const { token } = known.value;
 				// The rate is checked first, so that refused calls count too.
 				if (!buckets.take(ownerOf(token), clock.monotonicMs())) {

@@ -113,11 +113,7 @@ export async function listTestEventsAfter(
 	afterId: number,
 	limit: number,
 ): Promise<{ id: number; name: EventName; body: string }[]> {
-	return selectTestEvents(db, receiverId)
-		.where(PLAIN_ID, ">", afterId)
-		.orderBy(PLAIN_ID)
-		.limit(limit)
-		.execute();
+	return selectTestEvents(db, receiverId).where("id", ">", afterId).orderBy("id").limit(limit).execute();
 }
 
 /** Returns the newest test callbacks of a partner, the newest first. */
@@ -126,14 +122,14 @@ export async function listNewestTestEvents(
 	receiverId: ReceiverId,
 	limit: number,
 ): Promise<{ id: number; name: EventName; body: string }[]> {
-	return selectTestEvents(db, receiverId).orderBy(PLAIN_ID, "desc").limit(limit).execute();
+	return selectTestEvents(db, receiverId).orderBy("id", "desc").limit(limit).execute();
 }
 
-/**
- * The id, written so that no index is used for it. Otherwise the databases might read all events of the receiver in the order of the ids,
- * instead of its test callbacks by the index events_once_per_conversion.
- */
-const PLAIN_ID = sql<number>`+events.id`;
+/** Returns the id of the newest event of all receivers, or 0 if there is none. */
+export async function findNewestEventId(db: Db): Promise<number> {
+	const newest = await db.selectFrom("events").select("id").orderBy("id", "desc").limit(1).executeTakeFirst();
+	return newest?.id ?? 0;
+}
 
 function selectTestEvents(db: Db, receiverId: ReceiverId) {
 	return db

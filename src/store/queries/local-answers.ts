@@ -10,7 +10,7 @@ import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import { listNewestTestEvents } from "./announced-moves.ts";
 
-export interface ToldAnswer extends LocalAnswer {
+export interface ReportedAnswer extends LocalAnswer {
 	/** The public id of the conversion. */
 	conversionId: string;
 	event: EventName;
@@ -98,7 +98,7 @@ export async function findAnnouncedToPartner(
 export async function insertLocalAnswers(
 	trx: Db,
 	receiverId: ReceiverId,
-	answers: readonly ToldAnswer[],
+	answers: readonly ReportedAnswer[],
 	nowMs: number,
 ): Promise<void> {
 	if (answers.length === 0) return;

@@ -58,29 +58,20 @@ export function lockPartnerReceiver(
 /** A URL that is saved, with the form of its callbacks and the chosen events. */
 export type Endpoint = Pick<Selectable<EndpointsTable>, "url" | "events"> & { form: CallbackForm };
 
-/** Saves the Postback URL. */
-export async function setEndpoint(
-	trx: Db,
-	receiver: Locked<ReceiverColumns>,
-	endpoint: Endpoint,
-	nowMs: number,
-): Promise<void> {
-	await insertEndpoint(trx, receiver, endpoint, nowMs);
-}
-
 /** Saves an endpoint without a URL. The receiver's events are recorded for `ringback listen`, and not sent. */
 export async function setListenOnly(
 	trx: Db,
 	receiver: Locked<ReceiverColumns>,
 	nowMs: number,
 ): Promise<void> {
-	await insertEndpoint(trx, receiver, { url: "", form: "listen", events: ALL_EVENTS }, nowMs);
+	await setEndpoint(trx, receiver, { url: "", form: "listen", events: ALL_EVENTS }, nowMs);
 	// A request in flight may have left a notice open when the URL was removed. Nothing is sent now, so no success could
 	// end it.
 	await endTroubles(trx, [receiver.receiver_id], "removal", nowMs);
 }
 
-async function insertEndpoint(
+/** Saves the Postback URL, or an endpoint without one. */
+export async function setEndpoint(
 	trx: Db,
 	{ receiver_id, endpoint_epoch }: Locked<ReceiverColumns>,
 	endpoint: Pick<Selectable<EndpointsTable>, "url" | "form" | "events">,

@@ -184,6 +184,13 @@ test("a partner without a public address gets its secret, the command to listen 
 	await browser.submit(`${path}/test`, { event: "conversion.approved" });
 	assert.match((await browser.open(path)).text, /The test callback is recorded\. Listen shows it/);
 
+	const stopped = await browser.submit(`${path}/url/remove`, {});
+	const afterwards = (await browser.open(stopped.location ?? "")).text;
+	assert.match(afterwards, /Your events are no longer recorded\./);
+	assert.match(afterwards, /I have no public address yet/);
+	const [entry] = await site.audit("partner.url_removed");
+	assert.equal(entry?.detail, "listening without a URL");
+
 	const saved = await saveUrl(shop);
 	assert.equal(saved.status, 303, "the secret is there already, so nothing is shown once");
 	assert.match((await browser.open(path)).text, /id="deliveries"[\s\S]*conversion\.approved/);

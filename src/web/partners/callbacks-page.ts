@@ -8,7 +8,7 @@ import { ALL_EVENTS, CALLBACK_FORMS, type CallbackForm } from "../../domain/rece
 import { listenWithoutUrl, removePostbackUrl, savePartnerUrl } from "../../programmes/postback-url.ts";
 import { sendTestCallback } from "../../programmes/test-callback.ts";
 import { listNewestAnswers } from "../../store/queries/local-answers.ts";
-import { isListenOnly } from "../../store/queries/receivers.ts";
+import { findPartnerReceiver, isListenOnly } from "../../store/queries/receivers.ts";
 import { countUndelivered } from "../conversion-ui.ts";
 import { declareForm, type FormField, readTextFields } from "../form.ts";
 import {
@@ -76,7 +76,7 @@ const URL_FORM = declareForm({
 /** Secrets that were just made. Only the response to the form that made them shows them. */
 interface ShownSecrets {
 	/** The first secret. */
-	made?: string;
+	first?: string;
 	/** A secret that is to replace the active one. */
 	prepared?: string;
 }
@@ -101,9 +101,11 @@ export async function showPartnerCallbacks(
 		status: view !== null && view.deliveries === null ? 422 : undefined,
 		body: [
 			isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null,
-			shown.made === undefined ? null : madeSecret(shown.made),
+			shown.first === undefined ? null : madeSecret(shown.first),
 			html`<div class="columns">${urlSection(c, view)}${view === null || view.url === null ? null : healthPart(view)}</div>`,
-			...(view === null ? [] : await partsOfReceiver(c, deps, view, { isListening, made: shown.made })),
+			...(view === null
+				? []
+				: await partsOfReceiver(c, deps, view, { isListening, firstSecret: shown.first })),
 			await secretSection(c, deps, shown.prepared ?? null),
 		],
 	});
@@ -114,13 +116,13 @@ async function partsOfReceiver(
 	c: WebContext,
 	deps: WebDeps,
 	view: CalledView,
-	{ isListening, made }: { isListening: boolean; made: string | undefined },
+	{ isListening, firstSecret }: { isListening: boolean; firstSecret: string | undefined },
 ): Promise<Content[]> {
 	const { receiver_id: receiverId } = view.called.columns;
 	const listenOnly = await isListenOnly(deps.store.db, receiverId);
 	const canTest = listenOnly || view.url !== null;
 	return [
-		canTest ? await listenSection(deps, view, { listenOnly, isListening, made }) : null,
+		canTest ? await listenSection(deps, view, { listenOnly, isListening, firstSecret }) : null,
 		canTest ? testSection(c, view, listenOnly) : null,
 		// Without a URL all callbacks are cancelled. The section about listening shows what came of the events.
 		listenOnly ? null : deliveriesSection(view),
@@ -198,7 +200,7 @@ function noAddressForm(path: string, query: string): Html {
 export async function startListening(c: WebContext, deps: PageDeps): Promise<Response> {
 	const started = await listenWithoutUrl(deps, partnerOf(c).public_id, actorOf(c));
 	// The first secret is shown in this answer, so that it is in no cookie and no address.
-	if (started.ok && started.value !== null) return showPartnerCallbacks(c, deps, { made: started.value });
+	if (started.ok && started.value !== null) return showPartnerCallbacks(c, deps, { first: started.value });
 	const part: FormPart = { path: calledPagesOf(c).path, part: "callback" };
 	return finish(c, part, started, "Your events are recorded from now on. Read them with listen.");
 }
@@ -211,17 +213,28 @@ const SHOWN_ANSWERS = 20;
 async function listenSection(
 	deps: WebDeps,
 	{ called }: CalledView,
-	{ listenOnly, isListening, made }: { listenOnly: boolean; isListening: boolean; made: string | undefined },
+	{
+		listenOnly,
+		isListening,
+		firstSecret,
+	}: { listenOnly: boolean; isListening: boolean; firstSecret: string | undefined },
 ): Promise<Html> {
 	const { receiver_id: receiverId } = called.columns;
 	const answers = await listNewestAnswers(deps.store.db, receiverId, SHOWN_ANSWERS);
-	const command = partnerListenCommand(deps.publicUrl, deps.network.face.brand, made);
+	const command = partnerListenCommand(deps.publicUrl, deps.network.face.brand, firstSecret);
 	const state = isListening ? ui.badge("good", "Connected") : "Not connected.";
 	const words = html`<p class="small soft">Paste this into a terminal, with a token from the page <a href="${partnerApiPath(called.ownerId)}">API</a> and your signing secret (lost? <a href="#secret">prepare a new one</a>). It checks each event. Add <code>--to http://localhost:3000/postback</code> to forward it to your own program, with macros in its query for the form of a tracker.</p>`;
 	const body = html`<div class="stack-tight">${words}${ui.codeBlock(command, "the command")}<p class="small soft" id="listening-live" aria-live="polite">${state}</p></div>`;
+	const stop = ui.buttonForm({
+		action: `${called.path}/url/remove`,
+		label: "Stop recording",
+		isSmall: true,
+		confirm: "Stop recording your events? listen then finds none until you save a URL or start again.",
+	});
 	return ui.section({
 		id: "listen",
 		title: "On your own machine",
+		actions: listenOnly ? stop : null,
 		hint: listenOnly
 			? "No callback URL is saved. Your events are recorded, and listen reads them."
 			: "Listen to your events while you write your program. Callbacks to the saved URL are not affected.",
@@ -243,7 +256,7 @@ export async function saveUrl(c: WebContext, deps: PageDeps): Promise<Response> 
 	const saved = await savePartnerUrl(deps, partnerOf(c).public_id, input, actorOf(c));
 	if (!saved.ok) return URL_FORM.refuse(c, saved, () => showPartnerCallbacks(c, deps));
 	// The first secret is shown in this answer, so that it is in no cookie and no address.
-	if (saved.value.secret !== null) return showPartnerCallbacks(c, deps, { made: saved.value.secret });
+	if (saved.value.secret !== null) return showPartnerCallbacks(c, deps, { first: saved.value.secret });
 	return finish(
 		c,
 		urlPart(c),
@@ -253,8 +266,12 @@ export async function saveUrl(c: WebContext, deps: PageDeps): Promise<Response> 
 }
 
 export async function removeUrl(c: WebContext, deps: PageDeps): Promise<Response> {
+	const receiver = await findPartnerReceiver(deps.store.db, partnerOf(c).id);
+	const wasListenOnly = receiver !== undefined && (await isListenOnly(deps.store.db, receiver.receiver_id));
 	const removed = await removePostbackUrl(deps, partnerOf(c).public_id, actorOf(c));
-	return finish(c, urlPart(c), removed, (worked) => removedMessage("callback URL", worked));
+	return finish(c, urlPart(c), removed, (worked) =>
+		wasListenOnly ? ["good", "Your events are no longer recorded."] : removedMessage("callback URL", worked),
+	);
 }
 
 // The section with the test callback.
