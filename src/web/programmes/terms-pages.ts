@@ -198,9 +198,9 @@ function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fie
 	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale. It is never approved automatically unless the shop's server confirms the order: review and approve the others by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
 }
 
-/** Shows the rule for the basket value. Its help for shops is the page "From order to money". */
+/** Shows the rule for the basket value over the whole width, because its sentences are long. Its help for shops is the page "From order to money". */
 function basketRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
-	return html`<div class="form-grid">${fields("basketRule", "basketNote")}</div>`;
+	return fields("basketRule", "basketNote");
 }
 
 /** Fields that are folded, unless one of them has a fault. */
