@@ -171,8 +171,8 @@ function whoCell({ email, name, address, tokenName }: ListedAuditEntry): Html {
 		tokenName === null ? null : html`<span class="secondary break">with the API token ${tokenName}</span>`,
 	];
 	if (email === null) return html`<span class="faint">command line or service</span>${from}`;
-	if (name === null || name === "") return html`${ui.emailText(email)}${from}`;
-	return html`${name}<span class="secondary">${ui.emailText(email)}</span>${from}`;
+	if (name === null || name === "") return html`<span class="who">${ui.emailText(email)}</span>${from}`;
+	return html`<span class="who">${name}</span><span class="secondary">${ui.emailText(email)}</span>${from}`;
 }
 
 function programmeCell({ programme, programmeName }: ListedAuditEntry): Content {
