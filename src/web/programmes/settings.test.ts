@@ -300,7 +300,7 @@ test("the audit log shows people, orders, callbacks, keys and files by name and 
 		`<a href="${home}/deliveries/${ids.deliveryId}">conversion.recorded for order G-10005</a>`,
 		`<a href="${home}/conversions/${ids.conversionId}">order G-10005</a> · reject (FRAUD)`,
 	]);
-	assert.match(text, />Sam Staff<span class="secondary">/);
+	assert.match(text, />Sam Staff<\/span><span class="secondary">/);
 });
 
 test("a rate is shown as people write it", () => {
