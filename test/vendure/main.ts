@@ -21,7 +21,7 @@ import {
 	insertPartnership,
 	replaceLandingHosts,
 } from "../../src/store/queries/partners.ts";
-import { lockProgramme } from "../../src/store/queries/programmes.ts";
+import { lockProgramme, updateProgramme } from "../../src/store/queries/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
@@ -45,6 +45,8 @@ const ORDERS = 48;
 /** The programme's rule for most of the test, and another one for a few orders at its end. */
 const OTHER_RULE = "GOODS_NET";
 const OTHER_RULE_ORDERS = 7;
+/** Terms of the programme for clicks, other than the plugin's defaults. */
+const CLICK = { parameter: "visit", days: 14 };
 const LINK_CODE = "garden";
 /** Coupon codes of the shop. The first two belong to partners, and the last to nobody. */
 const COUPONS = { SUMMER10: 10, GARDEN5: 5, HOUSE3: 3 } as const;
@@ -488,13 +490,20 @@ async function clickLink(): Promise<string> {
 	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x64) Firefox/150.0", connection: "close" };
 	const clicked = await fetch(`${serviceUrl()}/c/${LINK_CODE}`, { headers, redirect: "manual" });
 	const landing = new URL(clicked.headers.get("location") ?? "");
-	const landed = await fetch(`${shopUrl}${landing.pathname}${landing.search}`, {
-		headers,
-		redirect: "manual",
-	});
+	let landed = new Response();
+	// A shop that was just started learns the name of the parameter from the service.
+	await until(
+		async () => {
+			const address = `${shopUrl}${landing.pathname}${landing.search}`;
+			landed = await fetch(address, { headers, redirect: "manual" });
+			return landed.headers.getSetCookie().length > 0;
+		},
+		() => `no cookie after ${landing.search}`,
+	);
 	equal(landed.headers.get("location"), "https://storefront.example/rakes");
-	const [cookie = ""] = landed.headers.getSetCookie().map((set) => set.split(";")[0] ?? "");
-	ok(cookie.startsWith("rbclick="), "the shop sets the cookie");
+	const [cookie = "", ...attributes] = (landed.headers.getSetCookie()[0] ?? "").split("; ");
+	ok(cookie.startsWith(`${CLICK.parameter}=`), cookie);
+	ok(attributes.includes(`Max-Age=${CLICK.days * 86_400}`), attributes.join());
 	return cookie;
 }
 
@@ -504,6 +513,8 @@ async function addPartners(): Promise<void> {
 		await store.transact(async (trx) => {
 			const programme = await lockProgramme(trx, account.programmeRow);
 			ok(programme !== undefined);
+			const { parameter, days } = CLICK;
+			await updateProgramme(trx, programme, { click_parameter: parameter, click_days: days });
 			await replaceLandingHosts(trx, programme, [{ host: proxy.host, withSubdomains: false }]);
 			for (const code of ["SUMMER10", "GARDEN5"]) {
 				const partner = await insertPartner(trx, {

@@ -66,7 +66,7 @@ test("a callback that arrives while a transaction was left open is answered 503,
 	deepEqual(await store.callbacks.listOpen(10), []);
 });
 
-test("a callback waits for no transaction of a driver that does not say whether one is open", async (t) => {
+test("an open transaction also refuses a callback with a driver that does not say whether one is open", async (t) => {
 	const { database } = openShop(t);
 	const driver: SqliteDatabase = {
 		exec: (text) => database.exec(text),

@@ -111,7 +111,7 @@ export function transaction<Result>(database: SqliteDatabase, work: () => Result
 	}
 }
 
-/** Throws if a transaction is open. SQLite itself refuses BEGIN in a driver that does not say it. */
+/** Throws if a transaction is open. For a driver that has neither property, SQLite itself refuses the BEGIN. */
 function demandNone({ isTransaction, inTransaction }: SqliteDatabase): void {
 	if (isTransaction === true || inTransaction === true) throw new Error(nested);
 }
