@@ -1,9 +1,8 @@
 // Reports a sale: node sender.mjs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]. Needs our package:
 // npm install https://ringback.example/downloads/ringback-receiver-1.0.0.tgz
 // The client signs each request and retries: an order is never recorded twice.
-// Ends with 0: on record. 1: refused, correct the sale. 2: a setting or an argument is missing or
-// malformed. 75: keep the sale and run it again later. 78: a setting is wrong (key, secret, clock,
-// brand, address): correct it and run it again.
+// Ends with 0: on record. 1: refused, correct the sale. 2: a setting or argument is malformed.
+// 75: keep the sale and run it again later. 78: the same, after you correct a setting.
 import { createClient } from "@ringback/receiver";
 
 const { RINGBACK_API_KEY: apiKey, RINGBACK_SIGNING_SECRET: secret } = process.env;

@@ -43,6 +43,28 @@ test("with several hosts the primary is found, and after a failover the promoted
 	await until(async () => (await listListeners(standby)).length === 1);
 });
 
+test("a process without an engine finds a standby that is promoted long after the primary fell silent", async (t) => {
+	const { primary, standby } = await startPair(t);
+	const line = await openFreezableLine(primary.url(NAME));
+	t.after(() => line.close());
+	const { username, password } = new URL(primary.url());
+	const hosts = [line.url, standby.url()].map((url) => new URL(url).host).join(",");
+	const address = `postgres://${username}:${password}@${hosts}/${NAME}?target_session_attrs=read-write`;
+	// Only the engine keeps a connection on which it looks for another server by itself.
+	const service = await start(t, { DATABASE_URL: address, RINGBACK_ROLE: "web" });
+	const shop = await openShop(service);
+	equal(await shop.report("before"), 201);
+	await until(async () => (await readOrders(standby)).includes("before"));
+
+	line.freeze("lose");
+	await until(async () => (await shop.report("meanwhile")) === 503);
+	// When the primary fell silent, the process looked for another one, which takes two seconds at most.
+	await query(standby, "select pg_sleep(3)");
+	await query(standby, "select pg_promote()");
+	while ((await shop.report("after")) !== 201) await wait(RETRY_MS);
+	ok((await readOrders(standby)).includes("after"));
+});
+
 test("an address that leads to a standby counts as unavailable, and is used again once it leads to the primary, without a cut connection", async (t) => {
 	const { primary, standby } = await startPair(t);
 	const line = await openFreezableLine(primary.url(NAME));
@@ -71,7 +93,10 @@ async function startPair(t: TestContext): Promise<{ primary: PostgresServer; sta
 	return { primary, standby };
 }
 
-async function start(t: TestContext, settings: { DATABASE_URL: string }): Promise<Service> {
+async function start(
+	t: TestContext,
+	settings: { DATABASE_URL: string; RINGBACK_ROLE?: string },
+): Promise<Service> {
 	const opened = await prepareService({ database: "SQLite" });
 	t.after(() => opened.close());
 	return opened.start(settings);

@@ -89,6 +89,8 @@ export function openConnections(
 				cancelPause = clock.after(PROBE_AFTER_MS, resolve);
 			});
 			if (hasAnswered || !mustWatch()) continue;
+			// Another host may have become the primary since the present one fell silent.
+			if (isSilent) await servers.lookAgain();
 			const isAnswered = await probe(config, servers.url());
 			// If this process was suspended, answers may still be waiting in its sockets. They are read now.
 			await clock.yieldLoop();
