@@ -308,7 +308,8 @@ function serveRequests(parts: ServedParts): void {
 }
 
 const NOT_STORING: Unready = {
-	reason: "The database answers but stores nothing: see the log. Is the disk of its server full?",
+	reason:
+		"The database answers but stores nothing: see the log. The server may be read-only, or its disk full.",
 };
 
 const UNSURE: Unready = {

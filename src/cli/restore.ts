@@ -97,7 +97,7 @@ function describeReport(
 				]
 			: describeOwed(owed)),
 		"",
-		`How many of them were delivered after ${createdAt}, Ringback cannot know. Those are sent again. Receivers recognize a callback by conversionId and event, and process each once.`,
+		`Callbacks that were delivered after ${createdAt} are sent again, because Ringback cannot know of them. Receivers recognize a callback by conversionId and event, and process each once.`,
 		"What was reported or decided after that is gone. Shops may report their orders again. An order that is already here is not recorded twice.",
 		"",
 		"To hold callbacks until you have looked around, run `ringback hold` before you start the service.",

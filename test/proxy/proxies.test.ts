@@ -176,8 +176,11 @@ const ANSWER_LIMITS = {
 } as const;
 const STREAM_LIMITS = {
 	nginx: "proxy_read_timeout 60s;",
-	haproxy: "set-timeout server 60s if { path /v1/events }",
+	haproxy: "set-timeout server 60s if { path /v1/events /v1/partner/events }",
 } as const;
+
+/** Event streams of shops and of partners. */
+const STREAMS = ["/v1/events", "/v1/partner/events"];
 
 for (const kind of PROXIES) {
 	const { name } = kind;
@@ -191,7 +194,7 @@ for (const kind of PROXIES) {
 			for (const answer of held) answer.destroy();
 		});
 		const silent = await startHttpServer(t, (incoming, answer) => {
-			if (incoming.url === "/v1/events")
+			if (STREAMS.includes(incoming.url ?? ""))
 				answer.writeHead(200, { "x-accel-buffering": "no" }).write(": open\n\n");
 			if (incoming.url === "/readyz") answer.end();
 			else held.push(answer);
@@ -203,14 +206,12 @@ for (const kind of PROXIES) {
 			[limit, limit.replace("10s", "1s")],
 			[STREAM_LIMITS[name], STREAM_LIMITS[name]],
 		]);
-		const stream = await begin(proxy, { target: "/v1/events" });
-		let isOpen = true;
-		stream.resume().on("close", () => {
-			isOpen = false;
-		});
+		const streams = await Promise.all(STREAMS.map((target) => begin(proxy, { target })));
+		let closed = 0;
+		for (const stream of streams) stream.resume().on("close", () => closed++);
 		equal((await call(proxy, { target: "/v1/conversions" })).status, 504);
-		equal(isOpen, true);
-		stream.destroy();
+		equal(closed, 0);
+		for (const stream of streams) stream.destroy();
 	});
 }
 

@@ -58,7 +58,7 @@ async function startNginx(t: TestContext, upstream: string, changes: Changes = [
 	};
 	const sample = replaceAll(readFileSync(join(SAMPLES, "nginx.conf"), "utf8"), [
 		["server_name network.example;", `server_name network.example ${CLICK_HOST};`],
-		["server 127.0.0.1:8080;", `server ${upstream};`],
+		["server 127.0.0.1:8080 fail", `server ${upstream} fail`],
 		["listen 80;", `listen 127.0.0.1:${plain};`],
 		["listen 443 ssl http2;", `listen 127.0.0.1:${tls} ssl http2;`],
 		["/etc/letsencrypt/live/network.example/fullchain.pem", put("certificate.pem", certPem)],
