@@ -35,8 +35,8 @@ export interface News {
 type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
 /**
- * Maximum number of open streams of one process, and of one shop or partner in a process. Streams are for developers, of
- * whom each has few, and each stream costs one or two queries every half second.
+ * Maximum number of open streams of one process, and of one shop or partner in a process. A shop or partner has few
+ * developers who listen, and each stream costs one or two queries every half second.
  */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_RECEIVER = 5;

@@ -305,8 +305,8 @@ export async function makePasswordLink(
 /**
  * Makes a link for a person at the command line. It is the way in if nothing else works, so it is only printed and
  * never mailed. A person who has not joined yet or was deactivated joins with it, and a person who has a password
- * chooses a new one. It lets staff in even if they must use the company's account. The operator must then have asked
- * for that with `bypassesCompanySignIn`.
+ * chooses a new one. If staff must use the company's account, a link for them is made only with
+ * `bypassesCompanySignIn`, and it lets them in without that account.
  */
 export async function makeOperatorLink(
 	deps: InvitationsDeps & { companySignIn: CompanySignIn | null },

@@ -255,7 +255,8 @@ function report(
 		case "EXPIRED":
 		case "REJECTED":
 		case "REVERSED": {
-			// Each event is sent once per conversion, so the sale needs a new conversion. Refunds stay with the old one.
+			// A conversion announces each event only once, so a sale that is recorded again gets a new conversion. Refunds
+			// stay with the old one.
 			const fresh = { reason: null, refunds: [], events: new Map() };
 			const first = { ...recorded, ...fresh, pixelBasketValue, replaced: state };
 			return { answer: "RECORDED", next: owes ? announce(first, "conversion.recorded", terms) : first };

@@ -42,8 +42,7 @@ export function findGetPath(
 	/** The signed callback that came with the event, or null if the service did not sign it. */
 	signed: { readonly method: string; readonly path: string } | null,
 ): string | undefined {
-	macroForm.lastIndex = 0;
-	if (macroForm.test(search)) return pathname + fillMacros(search, fields);
+	if (search.search(macroForm) >= 0) return pathname + fillMacros(search, fields);
 	if (signed?.method !== "GET") return undefined;
 	const [, ...query] = signed.path.split("?");
 	const added = query.join("?");

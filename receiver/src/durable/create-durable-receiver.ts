@@ -92,7 +92,7 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 	async function keepSweeping(sentBeforeMs: number): Promise<void> {
 		await work.sweep(sentBeforeMs);
 		if (isClosed) return;
-		// Another process may be handling an event that was sent later than this.
+		// Newer events are left out, because another process may still be handling them.
 		timer = setTimeout(() => void keepSweeping(now() - sweepEveryMs), sweepEveryMs);
 		letProcessEnd(timer);
 	}

@@ -159,7 +159,7 @@ function createLock(pool: Pick<PostgresPool, "connect">) {
 	let session: PostgresConnection | undefined;
 
 	function release(): void {
-		// The connection is closed, and with it the lock.
+		// PostgreSQL releases the lock when its connection closes.
 		session?.release(true);
 		session = undefined;
 	}
