@@ -39,7 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	// A mail about callbacks says why they fail in the words of the page.
 	mail: [...BASE, "store", "callbacks"],
 	people: [...BASE, "store", "mail"],
-	programmes: [...BASE, "store", "mail", "people"],
+	programmes: [...BASE, "store", "mail", "people", "conversions"],
 	"signature-check": [...BASE, "store"],
 	statements: [...BASE, "store", "mail", "people", "conversions"],
 	// Jobs change nothing in another way than people change it, so they import the rooms of the use cases.

@@ -1,12 +1,15 @@
 // Tests that every form that changes something writes an entry to the audit log. The test sends the form of
 // every POST route. It fails if a route is missing here, or if a route writes no entry and WITHOUT_ENTRY
-// gives no reason.
+// gives no reason. Each form is sent twice. The first time, the person is signed out while the form is being handled, and
+// nothing may be written.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { sql } from "kysely";
 import { setProgramme } from "../../test/support/change-rows.ts";
 import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
+import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { failDeliveries } from "../../test/support/undelivered.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
@@ -14,11 +17,12 @@ import { workOffJobs } from "../jobs/work.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { findPartnerReceiver } from "../store/queries/receivers.ts";
+import type { Store } from "../store/store.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { addCreditingProgramme, addPartner, join } from "./partners/partner-shop.test-support.ts";
 import { ROUTES } from "./site.ts";
-import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from "./test-site.test-support.ts";
+import { type Browser, createTestSite, newEmail, PASSWORD, type TestSite } from "./test-site.test-support.ts";
 
 const INTEGRATION = "/programmes/:programmeId/integration";
 const CONVERSIONS = "/programmes/:programmeId/conversions";
@@ -38,19 +42,27 @@ const WITHOUT_ENTRY: ReadonlyMap<string, string> = new Map([
  */
 type Send = (route: string, browser: Browser, path: string, form?: object | FormData) => Promise<string>;
 
-test("every POST route leaves an entry in the audit log, or has a reason not to", async (t) => {
+test("every POST route leaves an entry in the audit log, and none if the person is signed out meanwhile", async (t) => {
 	// The test uses all three authenticator codes that are valid at one time. The clock is stopped so that none
 	// expires.
 	t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
-	const site = await openTestSite(t, { hasMail: true });
+	const database = await createMigratedSqlite();
+	t.after(database.remove);
+	const { store, signedOutMeanwhile } = watchTransactions(database.open());
+	const site = createTestSite(store, { hasMail: true });
 	const written = new Map<string, number>();
+	const writtenSignedOut = new Set<string>();
 	const entries = async () => (await site.store.db.selectFrom("audit_entries").select("id").execute()).length;
+	const submit = (browser: Browser, path: string, form: object | FormData) =>
+		form instanceof FormData ? browser.submitForm(path, form) : browser.submit(path, { ...form });
 	const send: Send = async (route, browser, path, form = {}) => {
+		if (!FOR_ANYONE.has(route)) {
+			const before = await entries();
+			await signedOutMeanwhile(() => submit(browser, path, form));
+			if ((await entries()) > before) writtenSignedOut.add(route);
+		}
 		const before = await entries();
-		const answer =
-			form instanceof FormData
-				? await browser.submitForm(path, form)
-				: await browser.submit(path, { ...form });
+		const answer = await submit(browser, path, form);
 		ok(answer.status < 400, `${route}: ${answer.status} ${answer.text}`);
 		written.set(route, Math.max(written.get(route) ?? 0, (await entries()) - before));
 		return answer.location ?? answer.text;
@@ -77,7 +89,36 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	deepEqual([...written.keys()].sort(), mounted.sort(), "every route is walked, and no other");
 	const silent = mounted.filter((route) => written.get(route) === 0);
 	deepEqual(new Set(silent), new Set(WITHOUT_ENTRY.keys()));
+	deepEqual(writtenSignedOut, new Set(), "these wrote although the person had been signed out");
 });
+
+const FOR_ANYONE: ReadonlySet<string> = new Set(
+	ROUTES.filter(({ method, access }) => method === "POST" && access === "anyone").map(({ path }) => path),
+);
+
+/**
+ * Returns the store, and a function that sends a request during which all sessions end. They end after the page has
+ * checked them, just before the first transaction, and are there again after the request.
+ */
+function watchTransactions(store: Store) {
+	let isToEnd = false;
+	const transact: Store["transact"] = async (work, options) => {
+		if (isToEnd) await store.db.updateTable("sessions").set({ id: sql`'ended-' || id` }).execute();
+		isToEnd = false;
+		return store.transact(work, options);
+	};
+	async function signedOutMeanwhile(send: () => Promise<unknown>): Promise<void> {
+		isToEnd = true;
+		await send();
+		isToEnd = false;
+		await store.db
+			.updateTable("sessions")
+			.set({ id: sql`substr(id, 7)` })
+			.where("id", "like", "ended-%")
+			.execute();
+	}
+	return { store: { ...store, transact }, signedOutMeanwhile };
+}
 
 /**
  * Creates the sample programme. This must run first, because the sample is offered only while there is no

@@ -6,10 +6,11 @@ import { type Decision, decideConversion } from "../../src/conversions/decide.ts
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
-import { sendTestConversion, walkTestConversion } from "../../src/conversions/send-test.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { Clock, Random } from "../../src/ports.ts";
+import { sendTestConversion, walkTestConversion } from "../../src/programmes/test-conversion.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -126,9 +127,9 @@ function planTest(programme: Programme, endMs: number): Step[] {
 		{
 			atMs: endMs - 2 * MINUTE_MS,
 			async run(deps) {
-				const { conversion } = expectValue(await sendTestConversion(deps, programme, null));
+				const { conversion } = expectValue(await sendTestConversion(deps, programme, COMMAND_LINE));
 				const decision = { move: "approve", decidedBy: "shop" } as const;
-				expectValue(await walkTestConversion(deps, programme, conversion.public_id, decision, null));
+				expectValue(await walkTestConversion(deps, programme, conversion.public_id, decision, COMMAND_LINE));
 			},
 		},
 	];

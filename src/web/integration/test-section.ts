@@ -3,20 +3,20 @@
 
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
 import { DECISION_MOVES, judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
-import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import { firstLineOf } from "../../domain/answer-excerpt.ts";
 import { judgeMove } from "../../domain/conversion.ts";
 import type { Result } from "../../domain/fault.ts";
 import { isGoodAnswer, type LocalOutcome } from "../../domain/local-answer.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { testUseOf, useLimits } from "../../people/limits.ts";
+import { sendTestConversion, type TestSent, walkTestConversion } from "../../programmes/test-conversion.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import type { StoredLocalAnswer } from "../../store/queries/local-answers.ts";
 import { deliveryColumns, STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
 import { decisionBar } from "../conversions/decide-action.ts";
 import { readTextFields } from "../form.ts";
-import { programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -170,18 +170,18 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	const programme = programmeOf(c);
 	const uses = [testUseOf(programme.public_id)];
 	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
-	const sent = tooMany ?? (await sendTestConversion(deps, programme, viewerOf(c).personId));
+	const sent = tooMany ?? (await sendTestConversion(deps, programme, actorOf(c)));
 	return afterTest(c, deps, sent);
 }
 
 export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { personId, kind } = viewerOf(c);
+	const { kind } = viewerOf(c);
 	const { decision: move, reason } = await readTextFields(c, ["decision", "reason"]);
 	const parsed = parseMove(move);
 	const decision = parsed.ok ? judgeTestDecision(sideOf(kind), parsed.value, reason) : parsed;
 	if (!decision.ok) return afterTest(c, deps, decision);
 	const id = c.req.param("conversionId") ?? "";
-	return afterTest(c, deps, await walkTestConversion(deps, programmeOf(c), id, decision.value, personId));
+	return afterTest(c, deps, await walkTestConversion(deps, programmeOf(c), id, decision.value, actorOf(c)));
 }
 
 /**

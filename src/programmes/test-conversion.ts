@@ -1,16 +1,18 @@
 // Test conversions that people send from the integration page. They follow every rule, can go through every move, and
 // are not counted in any total.
 
+import { decideConversion, type TestDecision } from "../conversions/decide.ts";
+import type { ConversionsDeps } from "../conversions/deps.ts";
+import { recordConversion } from "../conversions/record.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount } from "../domain/money.ts";
+import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
 import { findFirstCode } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
-import { decideConversion, type TestDecision } from "./decide.ts";
-import type { ConversionsDeps } from "./deps.ts";
-import { recordConversion } from "./record.ts";
+import type { Db } from "../store/store.ts";
 
 export const TEST_ORDER_PREFIX = "test-";
 /**
@@ -28,11 +30,12 @@ export interface TestSent {
 export async function sendTestConversion(
 	deps: ConversionsDeps,
 	programme: Programme,
-	personId: number | null,
+	actor: Actor,
 ): Promise<Result<TestSent>> {
 	const basketValue = parseAmount(BASKET_VALUE, programme.currency, "basketValue");
 	if (!basketValue.ok) return basketValue;
-	const sent = await deps.store.transact(async (trx) => {
+	const personId = personIdOf(actor);
+	const send = async (trx: Db) => {
 		const recorded = await recordConversion(trx, deps, programme, {
 			source: "test",
 			orderId: `${TEST_ORDER_PREFIX}${deps.random.hex(ORDER_BYTES)}`,
@@ -48,7 +51,8 @@ export async function sendTestConversion(
 		const note = { personId, programmeId: programme.id, action: "conversion.test_sent", subject } as const;
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return recorded;
-	});
+	};
+	const sent = await transactInProgramme(deps.store, actor, programme.id, send, "integrate");
 	if (!sent.ok) return sent;
 	deps.store.announceDue(sent.value.owed);
 	return succeed({ conversion: sent.value.conversion, isOwed: isOwedTo(programme, sent.value.owed) });
@@ -63,9 +67,10 @@ export async function walkTestConversion(
 	programme: Programme,
 	conversionId: string,
 	decision: TestDecision,
-	personId: number | null,
+	actor: Actor,
 ): Promise<Result<TestSent>> {
-	const walked = await deps.store.transact(async (trx) => {
+	const personId = personIdOf(actor);
+	const walk = async (trx: Db) => {
 		const found = await findByPublicId(trx, programme.id, conversionId);
 		if (found === undefined || found.source !== "test") {
 			return refuse("unknown_conversion", "There is no such test conversion here. Send a new one.");
@@ -79,7 +84,8 @@ export async function walkTestConversion(
 			deps.clock.nowMs(),
 		);
 		return decided;
-	});
+	};
+	const walked = await transactInProgramme(deps.store, actor, programme.id, walk, "integrate");
 	if (!walked.ok) return walked;
 	deps.store.announceDue(walked.value.owed);
 	return succeed({ conversion: walked.value.conversion, isOwed: isOwedTo(programme, walked.value.owed) });
