@@ -40,7 +40,7 @@ const GROUPS: readonly Group[] = [
 		processes: 2,
 	},
 	{ name: "web", patterns: ["src/web/**/*.test.ts"], processes: 4 },
-	{ name: "store", patterns: ["test/contract/store-*.test.ts"], processes: 4 },
+	{ name: "store", patterns: ["test/contract/store-*.test.ts", "test/upgrade/*.test.ts"], processes: 4 },
 	{
 		name: "accounts-and-sections",
 		patterns: ["test/contract/accounts-*.test.ts", "test/contract/section-*.test.ts"],

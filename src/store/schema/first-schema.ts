@@ -1,5 +1,5 @@
 // The schema that a new database starts with, by subject. A table that refers to another one comes after it.
-// Once 1.0.0 is released these statements must not change. Every later change is a new migration.
+// Databases with this schema exist, so these statements must not change. Every change is a new migration.
 
 import type { Dialect } from "./dialect.ts";
 import { conversionTables } from "./first-schema/conversions.ts";
