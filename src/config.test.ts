@@ -39,6 +39,7 @@ test("without any setting the service runs on this machine alone, on a SQLite fi
 		oidcClientId: null,
 		oidcClientSecret: null,
 		oidcLabel: "Sign in with the company account",
+		oidcFor: "staff",
 		oidcStaff: "optional",
 		trustedCa: null,
 		dnsServers: null,
@@ -233,12 +234,18 @@ describe("a valid value is parsed as it is meant", () => {
 		[{ RINGBACK_ROLE: "worker" }, { role: "worker" }],
 		[{ RINGBACK_STAFF_AUTHENTICATOR: "required" }, { staffAuthenticator: "required" }],
 		[
-			{ ...PROVIDER, RINGBACK_OIDC_LABEL: "Sign in with Acme", RINGBACK_OIDC_STAFF: "required" },
+			{
+				...PROVIDER,
+				RINGBACK_OIDC_LABEL: "Sign in with Acme",
+				RINGBACK_OIDC_FOR: "everyone",
+				RINGBACK_OIDC_STAFF: "required",
+			},
 			{
 				oidcIssuer: PROVIDER.RINGBACK_OIDC_ISSUER,
 				oidcClientId: "ringback",
 				oidcClientSecret: PASSWORD,
 				oidcLabel: "Sign in with Acme",
+				oidcFor: "everyone",
 				oidcStaff: "required",
 			},
 		],
@@ -390,6 +397,8 @@ describe("a wrong value is one problem that names the setting, what it accepts a
 		["RINGBACK_OIDC_CLIENT_SECRET", [PASSWORD], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
 		["RINGBACK_OIDC_LABEL", ["Sign in"], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
 		["RINGBACK_OIDC_LABEL", ["a".repeat(61)], /^Name must be a text of at most 60 characters, /, PROVIDER],
+		["RINGBACK_OIDC_FOR", ["everyone"], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
+		["RINGBACK_OIDC_FOR", ["shops"], /^Name must be one of staff, everyone, not "shops"\.$/, PROVIDER],
 		["RINGBACK_OIDC_STAFF", ["required"], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
 		["RINGBACK_OIDC_STAFF", ["yes"], /^Name must be one of optional, required, not "yes"\.$/, PROVIDER],
 		[

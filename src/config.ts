@@ -203,7 +203,7 @@ function findProviderContradictions(reader: SettingReader, values: Values): void
 	const { environment, oidcIssuer, oidcStaff, staffAuthenticator } = values;
 	const needed = ["RINGBACK_OIDC_CLIENT_ID", "RINGBACK_OIDC_CLIENT_SECRET"];
 	if (!reader.isSet("RINGBACK_OIDC_ISSUER")) {
-		for (const name of [...needed, "RINGBACK_OIDC_LABEL", "RINGBACK_OIDC_STAFF"]) {
+		for (const name of [...needed, "RINGBACK_OIDC_LABEL", "RINGBACK_OIDC_FOR", "RINGBACK_OIDC_STAFF"]) {
 			if (!reader.isSet(name)) continue;
 			reader.problem(name, "is set, but RINGBACK_OIDC_ISSUER is not. Set that as well, or remove this.");
 		}

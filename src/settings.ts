@@ -215,7 +215,7 @@ export const SETTINGS = {
 			parse: parseIssuer,
 		},
 		null,
-		"The identity provider with which people can sign in. See [Sign in with the company's account](people.md#sign-in-with-the-companys-account).",
+		"The identity provider with which staff can sign in. See [Sign in with the company's account](people.md#sign-in-with-the-companys-account).",
 	),
 	oidcClientId: row(
 		"RINGBACK_OIDC_CLIENT_ID",
@@ -240,11 +240,17 @@ export const SETTINGS = {
 		"Sign in with the company account",
 		"The label of the button on the sign-in page.",
 	),
+	oidcFor: row(
+		"RINGBACK_OIDC_FOR",
+		oneOf(["staff", "everyone"]),
+		"staff",
+		"Who can sign in with the provider. `everyone`: shops' and partners' people can, too. Whoever administers the provider can then act as any of them, and so approve sales, which staff cannot.",
+	),
 	oidcStaff: row(
 		"RINGBACK_OIDC_STAFF",
 		oneOf(["optional", "required"]),
 		"optional",
-		"`required`: staff sign in with the provider, and their passwords are refused. Shops' and partners' people can still use theirs.",
+		"`required`: staff sign in with the provider, and their passwords are refused. Shops' and partners' people can use theirs.",
 	),
 	smtpUrl: row(
 		"SMTP_URL",

@@ -1,6 +1,7 @@
 // Signing in with the company's account, at an identity provider over OpenID Connect. The provider vouches for a
 // verified email address, and the person with that address is let in. Nobody is created. The provider is also
-// trusted for the second factor, so no code of an authenticator is asked for.
+// trusted for the second factor, so no code of an authenticator is asked for. People of shops and partners are let in
+// only if a setting says so, because the provider's administrators could otherwise decide for the shops.
 //
 //   start ─▶ the browser goes to the provider ─▶ it comes back with a code ─▶ finish
 //
@@ -85,7 +86,7 @@ export async function finishCompanySignIn(
 		return logRefusal(deps, visitor, addressNotVerified());
 	}
 	const entered = await enter(deps, foldMailAddress(email), visitor);
-	if (!entered.ok) return logRefusal(deps, visitor, entered);
+	if (!entered.ok) return entered;
 	const setCookies = [...entered.value.setCookies, deletedTokenCookie(deps, COMPANY_COOKIE)];
 	return succeed({ next: started.next, setCookies });
 }
@@ -95,12 +96,19 @@ export async function finishCompanySignIn(
  * either refused here, or loses the session that starts here.
  */
 function enter(deps: CompanySignInDeps, email: string, visitor: Visitor): Promise<Result<SignInStep>> {
+	const { isForEveryone } = deps.companySignIn;
 	return deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
 		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
-		if (person === undefined || person.deactivated_at_ms !== null) return noAccount(email);
+		if (person === undefined || person.deactivated_at_ms !== null) {
+			return logRefusal(deps, visitor, noAccount(email, isForEveryone));
+		}
+		if (person.kind !== "staff" && !isForEveryone) {
+			// Only the log says that there is an account. The page has the answer for strangers.
+			return logRefusal(deps, visitor, noAccount(email, isForEveryone), NOT_ON_THE_STAFF);
+		}
 		// A person without a password has not accepted their invitation, which gives them a name and joins them.
-		if (!(await hasPassword(trx, person.id))) return notJoinedYet();
+		if (!(await hasPassword(trx, person.id))) return logRefusal(deps, visitor, notJoinedYet());
 		return letIn(trx, deps, person, visitor, deps.companySignIn.provider.issuer);
 	});
 }
@@ -199,7 +207,16 @@ function addressNotVerified(): Refusal {
 	);
 }
 
-function noAccount(email: string): Refusal {
+const NOT_ON_THE_STAFF =
+	"This person is not on the staff. RINGBACK_OIDC_FOR=everyone would let people of shops and partners in.";
+
+function noAccount(email: string, isForEveryone: boolean): Refusal {
+	if (!isForEveryone) {
+		return refuse(
+			"no_account",
+			`Nobody on the staff of this network has the address ${email}. If you are here for a shop or as a partner, sign in with your email address and your password. If you are on the staff, ask a colleague to invite this address, or start over with another company account.`,
+		);
+	}
 	return refuse(
 		"no_account",
 		`Nobody with the address ${email} has access here. Ask the network's staff, or an owner of your programme, to invite this address, or start over with another company account.`,

@@ -18,4 +18,9 @@ export interface CompanySignIn {
 	label: string;
 	/** True if staff cannot sign in with a password. */
 	isRequiredForStaff: boolean;
+	/**
+	 * True if people of shops and partners can sign in with it as well. The provider's administrators can then approve
+	 * sales, because they can sign in as every owner.
+	 */
+	isForEveryone: boolean;
 }

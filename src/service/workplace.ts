@@ -256,6 +256,7 @@ async function openCompanySignIn(config: Config): Promise<CompanySignIn | null> 
 		provider: createIdentityProvider({ issuer, clientId, clientSecret, trustedCa }),
 		label: config.oidcLabel,
 		isRequiredForStaff: config.oidcStaff === "required",
+		isForEveryone: config.oidcFor === "everyone",
 	};
 }
 

@@ -242,7 +242,12 @@ async function openService(t: TestContext): Promise<Service> {
 		clientSecret: "none",
 	});
 	t.after(() => provider.close());
-	const companySignIn = { provider, label: "Company account", isRequiredForStaff: false };
+	const companySignIn = {
+		provider,
+		label: "Company account",
+		isRequiredForStaff: false,
+		isForEveryone: false,
+	};
 	const shop = await openFilledShop(t, { change: { companySignIn } });
 	const { site, programme, owner } = shop;
 	const outsider = await site.addOwner(await site.addProgramme("Outsider"));

@@ -58,7 +58,7 @@ function vouchFor({ email }: Person): CompanySignIn {
 		identify: async () => ({ ok: true, value: { email, isEmailVerified: true } }),
 		close: async () => undefined,
 	};
-	return { provider, label: "Company account", isRequiredForStaff: true };
+	return { provider, label: "Company account", isRequiredForStaff: true, isForEveryone: false };
 }
 
 eachDatabase("links while access ends", (database) => {

@@ -13,10 +13,12 @@ import { COMMAND_LINE } from "../../people/actor.ts";
 import { makeOperatorLink, renewLink } from "../../people/invitations.ts";
 import { createPerson } from "../../people/people.ts";
 import { turnAuthenticatorOn } from "../account/totp.test-support.ts";
+import { addPartner } from "../partners/partner-shop.test-support.ts";
 import {
 	type Browser,
 	LINK,
 	NEW_PASSWORD,
+	newEmail,
 	openTestSite,
 	PASSWORD,
 	SESSION_COOKIE,
@@ -32,8 +34,11 @@ const RETURN = "/sign-in/company/return";
 /** Name of the person's account at the provider. It is not an address, because only the claims count. */
 const ACCOUNT = "sam";
 
+const FOR_EVERYONE = { isRequiredForStaff: false, isForEveryone: true };
+
 type CompanySiteOptions = Omit<SiteOptions, "change"> & {
 	isRequiredForStaff?: boolean;
+	isForEveryone?: boolean;
 	deadlineMs?: number;
 };
 type Claims = Parameters<TestProvider["accounts"]["set"]>[1];
@@ -56,13 +61,13 @@ describe("sign-in with the company's account", () => {
 	/** Opens a site whose people can sign in with the provider. */
 	function openCompanySite(
 		t: TestContext,
-		{ isRequiredForStaff = false, deadlineMs, ...options }: CompanySiteOptions = {},
+		{ isRequiredForStaff = false, isForEveryone = false, deadlineMs, ...options }: CompanySiteOptions = {},
 	): Promise<TestSite> {
 		const { issuer } = provider;
 		const client = { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, deadlineMs };
 		const identityProvider = createIdentityProvider({ issuer, ...client });
 		t.after(() => identityProvider.close());
-		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff };
+		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff, isForEveryone };
 		return openTestSite(t, { ...options, change: { companySignIn } });
 	}
 
@@ -98,7 +103,7 @@ describe("sign-in with the company's account", () => {
 		assert.equal((await site.audit("person.signed_out")).length, 1);
 	});
 
-	test("the address may be in the ID token, and people of shops and partners are let in as well", async (t) => {
+	test("the address may be in the ID token, and people of shops are let in if the setting says everyone", async (t) => {
 		const other = await startIdentityProvider({ isEmailInToken: true });
 		t.after(() => other.close());
 		other.register(`https://ringback.example${RETURN}`);
@@ -108,7 +113,7 @@ describe("sign-in with the company's account", () => {
 			clientSecret: CLIENT_SECRET,
 		});
 		t.after(() => identityProvider.close());
-		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff: false };
+		const companySignIn = { provider: identityProvider, label: LABEL, ...FOR_EVERYONE };
 		const site = await openTestSite(t, { change: { companySignIn } });
 		const owner = await site.addOwner(await site.addProgramme());
 		other.accounts.set(ACCOUNT, { email: owner.email, email_verified: true });
@@ -116,6 +121,12 @@ describe("sign-in with the company's account", () => {
 		const started = await browser.open(START);
 		const answer = await browser.open(pathOf(await other.walk(started.location ?? "", ACCOUNT)));
 		assert.deepEqual([answer.status, answer.location], [303, "/"]);
+		other.accounts.set(ACCOUNT, { email: "stranger@shop.example", email_verified: true });
+		const stranger = site.browser();
+		const asked = await stranger.open(START);
+		const refused = await stranger.open(pathOf(await other.walk(asked.location ?? "", ACCOUNT)));
+		assert.equal(refused.status, 403);
+		assert.match(refused.text, /Nobody with the address stranger@shop\.example has access here/);
 		assert.equal(
 			other.paths.some((path) => path.startsWith("/me")),
 			false,
@@ -207,7 +218,11 @@ describe("sign-in with the company's account", () => {
 		"an account without an address": { claims: { email_verified: true }, refusal: NOT_VERIFIED },
 		"an address that nobody has here": {
 			claims: { email: "stranger@network.example", email_verified: true },
-			refusal: [403, "no_account", /Nobody with the address stranger@network\.example has access here/],
+			refusal: [
+				403,
+				"no_account",
+				/Nobody on the staff of this network has the address stranger@network\.example\./,
+			],
 		},
 		"an invited person who has not accepted": {
 			claims: { email: "invited@network.example", email_verified: true },
@@ -215,7 +230,11 @@ describe("sign-in with the company's account", () => {
 		},
 		"a person whose access has ended": {
 			claims: { email: "left@network.example", email_verified: true },
-			refusal: [403, "no_account", /Nobody with the address left@network\.example has access here/],
+			refusal: [
+				403,
+				"no_account",
+				/Nobody on the staff of this network has the address left@network\.example\./,
+			],
 		},
 	};
 	for (const [what, { claims, refusal }] of Object.entries(refusedPeople)) {
@@ -244,6 +263,57 @@ describe("sign-in with the company's account", () => {
 			assert.deepEqual(await site.store.db.selectFrom("people").selectAll().execute(), peopleBefore);
 		});
 	}
+
+	test("unless the setting says everyone, people of shops and partners get the answer for strangers, and the log says why", async (t) => {
+		const site = await openCompanySite(t);
+		const programme = await site.addProgramme();
+		const owner = await site.addOwner(programme);
+		await site.addStaff();
+		const partner = await addPartner(site, "Blog");
+		const invited = newEmail("shop");
+		const created = await createPerson(site.deps, { email: invited, kind: "shop" });
+		assert.ok(created.ok);
+		// The partner's person was signed in by their invitation.
+		await site.store.db.deleteFrom("sessions").execute();
+		await site.store.db.deleteFrom("audit_entries").execute();
+		const answers: string[] = [];
+		for (const email of [newEmail("shop"), owner.email, partner.email, invited]) {
+			provider.accounts.set(ACCOUNT, { email, email_verified: true });
+			const browser = site.browser();
+			const answer = await signInThere(browser);
+			await assertRefused(site, browser, answer, [403, "no_account", /sign in with your email address/]);
+			answers.push(answer.text.replaceAll(email, ""));
+			site.log.lines.length = 0;
+		}
+		assert.equal(new Set(answers).size, 1, "the answer does not tell who has an account");
+
+		provider.accounts.set(ACCOUNT, { email: owner.email, email_verified: true });
+		await signInThere(site.browser());
+		assert.match(site.log.text(), /not on the staff.*RINGBACK_OIDC_FOR=everyone/);
+		site.log.lines.length = 0;
+		provider.accounts.set(ACCOUNT, { email: newEmail("shop"), email_verified: true });
+		await signInThere(site.browser());
+		assert.doesNotMatch(site.log.text(), /RINGBACK_OIDC_FOR/);
+		await site.signIn(owner);
+	});
+
+	test("the sign-in page says whom the button is for", async (t) => {
+		const say = async (options: CompanySiteOptions) =>
+			(await (await openCompanySite(t, options)).browser().open("/sign-in")).text;
+		assert.match(
+			await say({}),
+			/This button is for the network&#39;s staff\. Everybody else signs in with a password\./,
+		);
+		assert.match(await say({ isForEveryone: true }), /Or sign in with your password\./);
+		assert.match(
+			await say({ isRequiredForStaff: true }),
+			/The network&#39;s staff sign in with this button\. Everybody else signs in with a password\./,
+		);
+		assert.match(
+			await say({ isRequiredForStaff: true, isForEveryone: true }),
+			/The network&#39;s staff sign in with this button\. Everybody else can also use their password\./,
+		);
+	});
 
 	const forgedTokens: Readonly<Record<string, Record<string, unknown>>> = {
 		"from another issuer": { iss: "https://evil.example" },
@@ -383,7 +453,7 @@ describe("sign-in with the company's account", () => {
 			clientSecret: CLIENT_SECRET,
 		});
 		t.after(() => identityProvider.close());
-		const companySignIn = { provider: identityProvider, label: LABEL, isRequiredForStaff: false };
+		const companySignIn = { provider: identityProvider, label: LABEL, ...FOR_EVERYONE };
 		const site = await openTestSite(t, { change: { companySignIn } });
 		const browser = site.browser();
 		await assertRefused(site, browser, await browser.open(START), UNAVAILABLE);

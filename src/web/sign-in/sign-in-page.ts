@@ -84,14 +84,19 @@ function answerSignIn(
  * Returns the button for the company's account. It is a link and not a form, because the content security policy
  * does not let a form lead to another site.
  */
-function companyButton({ label, isRequiredForStaff }: CompanySignIn, next: string): Html {
+function companyButton(companySignIn: CompanySignIn, next: string): Html {
+	const { label } = companySignIn;
 	const href = withNext(paths.COMPANY_SIGN_IN_PATH, next);
 	return html`<p>${linkButton({ label, href, tone: "primary", isWide: true })}</p>
-		<p class="small soft">${
-			isRequiredForStaff
-				? "The network's staff sign in with this button. Everybody else can also use their password."
-				: "Or sign in with your password."
-		}</p>`;
+		<p class="small soft">${sayWhoseButton(companySignIn)}</p>`;
+}
+
+function sayWhoseButton({ isRequiredForStaff, isForEveryone }: CompanySignIn): string {
+	if (isForEveryone && !isRequiredForStaff) return "Or sign in with your password.";
+	const staff = isRequiredForStaff
+		? "The network's staff sign in with this button."
+		: "This button is for the network's staff.";
+	return `${staff} Everybody else ${isForEveryone ? "can also use their password" : "signs in with a password"}.`;
 }
 
 export async function showCodeForm(c: WebContext): Promise<Response> {
