@@ -11,13 +11,13 @@ import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { Decided, InTransaction, Owing, StoredRefund } from "./deps.ts";
 import {
-	type About,
 	type Judged,
 	type Judgement,
 	judgeAndMove,
 	type OrderRequest,
 	refuseBusy,
 } from "./judge-and-move.ts";
+import { composeChanged } from "./make-moves.ts";
 import { judgeRefundOn, type RefundDecision, refundOutcome } from "./refund.ts";
 
 export type Decision =
@@ -48,6 +48,8 @@ export interface DecisionRequest {
 }
 
 export interface DecidedRequest {
+	/** The conversion right before the decision. It may differ from the one that the caller had read. */
+	before: Conversion;
 	/** The conversion after the decision. */
 	conversion: Conversion;
 	/** "already" if the same decision was made before. In that case nothing has changed and nothing is sent. */
@@ -84,6 +86,25 @@ export function decideMany(
 					: { kind: "answer", result: refuseBusy() },
 		})),
 	);
+}
+
+/** A conversion with its refunds, on which decisions are judged. */
+export interface Decidable {
+	conversion: Conversion;
+	refunds: readonly StoredRefund[];
+}
+
+/** Returns what a decision about this conversion would do. It changes nothing. */
+export function foresee(
+	{ conversion, refunds }: Decidable,
+	decision: AnyDecision,
+	nowMs: number,
+): Result<DecidedRequest> {
+	const judged = judgeOn(conversion, { refunds }, decision, null, (decided) => decided);
+	if (judged.kind === "answer") return judged.result;
+	const { step, done } = judged;
+	if (step.known === null) throw new Error("a decision starts a conversion");
+	return succeed(done(composeChanged(step, nowMs)));
 }
 
 export async function decideConversion(
@@ -127,7 +148,7 @@ function needsRefunds({ move }: AnyDecision): true | undefined {
 
 function judgeOn<Done>(
 	present: Conversion,
-	{ refunds }: Pick<About, "refunds">,
+	{ refunds }: { refunds: readonly StoredRefund[] },
 	decision: AnyDecision,
 	personId: number | null,
 	done: (decided: DecidedRequest) => Done,
@@ -139,14 +160,17 @@ function judgeOn<Done>(
 		case "refuse":
 			return { kind: "answer", result: { ok: false, fault: verdict.fault } };
 		case "already":
-			return { kind: "answer", result: succeed(done({ conversion: present, outcome: "already" })) };
+			return {
+				kind: "answer",
+				result: succeed(done({ before: present, conversion: present, outcome: "already" })),
+			};
 		case "apply": {
 			const reason = decision.move === "approve" ? null : decision.reason;
 			const change = { reason, decided_by: decidedBy, window_ends_at_ms: null };
 			return {
 				kind: "move",
 				step: { move, known: present, change, decidedBy, personId, reason },
-				done: (conversion) => done({ conversion, outcome: "changed" }),
+				done: (conversion) => done({ before: present, conversion, outcome: "changed" }),
 			};
 		}
 		default:

@@ -395,6 +395,23 @@ export function composeNewConversion(step: FirstReport | ImportedStart, nowMs: n
 	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
 }
 
+/** Returns the conversion as the step leaves it. */
+export function composeChanged(
+	{ known: before, change, move }: NextMove | Correction,
+	nowMs: number,
+): Conversion {
+	// The caller must have checked the transition. Reaching this line is a programming error.
+	if (!moveRule(move).from.includes(before.status)) throw new Error(`${before.status} cannot ${move}`);
+	return {
+		...before,
+		...change,
+		...(isDecision(move) ? { decided_at_ms: nowMs } : {}),
+		status: statusAfter(move, before.status),
+		// A changed conversion must be later than its recording, also if the clock was set back.
+		updated_at_ms: Math.max(nowMs, before.created_at_ms + 1),
+	};
+}
+
 /** Compares two conversions by the columns of the unique index conversions_by_order. */
 export function byOrder(a: NewConversion, b: NewConversion): number {
 	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
@@ -410,19 +427,7 @@ async function writeChanges(
 ): Promise<Map<Step, Conversion>> {
 	const changes = new Map<Step, Change>();
 	for (const step of steps) {
-		if (step.known === null) continue;
-		const { known: before, change, move } = step;
-		// The caller must have checked the transition. Reaching this line is a programming error.
-		if (!moveRule(move).from.includes(before.status)) throw new Error(`${before.status} cannot ${move}`);
-		const after = {
-			...before,
-			...change,
-			...(isDecision(move) ? { decided_at_ms: nowMs } : {}),
-			status: statusAfter(move, before.status),
-			// A changed conversion must be later than its recording, also if the clock was set back.
-			updated_at_ms: Math.max(nowMs, before.created_at_ms + 1),
-		};
-		changes.set(step, { before, after });
+		if (step.known !== null) changes.set(step, { before: step.known, after: composeChanged(step, nowMs) });
 	}
 	// Rows are updated in the order of their ids, in which the store locks them, so that two processes cannot deadlock.
 	const ordered = [...changes.values()].sort((a, b) => a.before.id - b.before.id);

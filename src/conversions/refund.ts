@@ -7,7 +7,6 @@ import { succeed } from "../domain/fault.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { type AppliedRates, readAppliedRates, writeRates } from "../domain/rate.ts";
 import { type AskedRefund, isFullRefund, judgeRefund, type Refundable } from "../domain/refund.ts";
-import type { NewRefund } from "../store/hot-writes.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
 import type { StoredRefund } from "./deps.ts";
 import { type Judgement, knownRefundOf } from "./judge-and-move.ts";
@@ -23,7 +22,8 @@ export interface RefundDecision extends AskedRefund {
 }
 
 export interface RefundedRequest {
-	/** The conversion after the refund. */
+	/** The conversion before and after the refund. */
+	before: Conversion;
 	conversion: Conversion;
 	/** "already" if the same refund was stored before. */
 	outcome: "changed" | "already";
@@ -33,7 +33,7 @@ export interface RefundedRequest {
 /** Judges a refund on the present conversion and its earlier refunds. */
 export function judgeRefundOn<Done>(
 	present: Conversion,
-	refunds: readonly NewRefund[],
+	refunds: readonly StoredRefund[],
 	decision: RefundDecision,
 	personId: number | null,
 	done: (refunded: RefundedRequest) => Done,
@@ -46,7 +46,12 @@ export function judgeRefundOn<Done>(
 		kind: "move",
 		step: { ...step, decidedBy, personId, reason, refund },
 		done: (conversion) =>
-			done({ conversion, outcome: "changed", refund: { ...refund, at_ms: conversion.updated_at_ms } }),
+			done({
+				before: present,
+				conversion,
+				outcome: "changed",
+				refund: { ...refund, at_ms: conversion.updated_at_ms },
+			}),
 	});
 	switch (verdict.kind) {
 		case "refuse":
@@ -55,7 +60,7 @@ export function judgeRefundOn<Done>(
 			if (known === undefined) throw new Error("a refund that is not stored was taken for a repeated one");
 			return {
 				kind: "answer",
-				result: succeed(done({ conversion: present, outcome: "already", refund: known })),
+				result: succeed(done({ before: present, conversion: present, outcome: "already", refund: known })),
 			};
 		case "refund": {
 			const { amount, left } = verdict;

@@ -5,11 +5,11 @@ import {
 	type Decision,
 	type DecisionMove,
 	decideMany,
+	foresee,
 	judgeDecision,
 	type Side,
 } from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
-import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import type { SignedInPerson } from "../people/actor.ts";
 import { noteAudits } from "../store/queries/audit.ts";
@@ -49,19 +49,16 @@ export interface DecidedOnPage {
 
 /** Returns what the decision would do, for the confirmation page. It changes nothing. */
 export async function previewTicked(
-	{ store }: ConversionsDeps,
+	{ store, clock }: ConversionsDeps,
 	decider: Decider,
 	asked: AskedOnPage,
 ): Promise<Result<DecidedOnPage>> {
 	const decision = judgeAsked(decider, asked);
 	if (!decision.ok) return decision;
 	const found = await findAsked(store.db, asked);
+	const nowMs = clock.nowMs();
 	return sortOut(
-		found.map((conversion) => {
-			const verdict = judgeMove(conversion.status, asked.move);
-			if (verdict.kind === "refuse") return [conversion, { ok: false, fault: verdict.fault }];
-			return [conversion, succeed({ outcome: verdict.kind === "apply" ? "changed" : "already", conversion })];
-		}),
+		found.map((conversion) => [conversion, foresee({ conversion, refunds: [] }, decision.value, nowMs)]),
 	);
 }
 

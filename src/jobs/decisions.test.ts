@@ -3,8 +3,9 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { eachDatabase } from "../../test/support/databases.ts";
-import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
+import { addConversion, addProgramme, findConversion, newConversion } from "../../test/support/rows.ts";
 import { PLAIN_FORM } from "../conversions/csv-file.ts";
 import type { Side } from "../conversions/decide.ts";
 import { exportConversions } from "../conversions/export.ts";
@@ -17,7 +18,17 @@ import { NEWEST_FIRST } from "../store/queries/conversion-list.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Job } from "../store/queries/jobs.ts";
 import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
+import type { Db } from "../store/store.ts";
 import { decideTicked } from "./decide-from-page.ts";
+import {
+	ANY_FILE,
+	FILE_HEADER,
+	orderOf,
+	readSales,
+	SALES,
+	sumsOf,
+	sumsOfHistory,
+} from "./decided-money.test-support.ts";
 import { discardJob, startJob, stopJob } from "./job.ts";
 import {
 	actorOf,
@@ -32,11 +43,18 @@ import {
 } from "./jobs.test-support.ts";
 import { JOB_KINDS } from "./kinds.ts";
 import { uploadFile } from "./make-job.ts";
+import { refundFromPage } from "./refund-from-page.ts";
 import { workOffJobs } from "./work.ts";
 
 const HEADER = "conversionId,orderId,eventType,decision,reason";
 const NEVER_MADE = "cnv_01KZ0000000000000000000000";
 const CONTRADICTS = "says something else about the same conversion. Keep one of the two.";
+
+async function findOrder(db: Db, programmeId: number, orderId: string): Promise<Conversion> {
+	const found = await findConversion(db, programmeId, orderId);
+	ok(found !== undefined);
+	return found;
+}
 
 eachDatabase("many decisions", (database) => {
 	const { open: openStaff, addPerson, upload, countConversions } = createJobSetup(database);
@@ -172,6 +190,141 @@ eachDatabase("many decisions", (database) => {
 			"review",
 		);
 		match(byStaff.rows[0]?.verdict.detail ?? "", /Only the shop's owners can refund/);
+	});
+
+	test("the sums of several refunds of a sale, and of its reversal after one, are those that the database has", async () => {
+		const { deps, programme, owner, preview, apply } = await open(["twice", "once", "rest"]);
+		const lines = [
+			FILE_HEADER,
+			"twice,refund,RETURN,30.00,R-1",
+			"once,refund,RETURN,10.00,R-1",
+			"twice,refund,RETURN,20.00,R-2",
+			"rest,refund,RETURN,60.00,R-1",
+			"rest,reverse,RETURN,,",
+		];
+		const before = await readSales(deps.store.db, programme.id);
+		const { job } = await preview(lines);
+		const expected = ["REVERSED 1 40.00 3.00 0.80", "REFUNDED 4 120.00 9.00 2.40"];
+		deepEqual(sumsOf(await summaryOf(deps, job)), expected, "the preview");
+		await apply(job);
+		deepEqual(sumsOf(await summaryOf(deps, job)), expected, "the result");
+		deepEqual(await sumsOfHistory(deps.store.db, programme.id, before, owner.id), expected, "the database");
+	});
+
+	test("the preview refuses a line that the lines before it make impossible", async () => {
+		const { deps, preview, apply, statuses } = await open(["sale", "other"]);
+		const { job, words } = await preview([
+			FILE_HEADER,
+			"sale,refund,RETURN,60.00,R-1",
+			"sale,refund,RETURN,60.00,R-2",
+			"other,reverse,RETURN,,",
+			"other,refund,RETURN,10.00,R-1",
+			"sale,refund,RETURN,40.00,R-3",
+			"sale,reverse,RETURN,,",
+			"sale,refund,RETURN,1.00,R-4",
+		]);
+		const applied = await apply(job);
+		deepEqual(applied, words);
+		deepEqual(
+			words.map((word) => word.split(":")[0]),
+			["2 change", "3 refused", "4 change", "5 refused", "6 change", "7 already", "8 refused"],
+		);
+		match(words[1] ?? "", /Only 40\.00 EUR is left of this conversion/);
+		match(words[3] ?? "", /REVERSED|reversed/);
+		deepEqual(await statuses(), ["REVERSED", "REVERSED"]);
+		deepEqual(sumsOf(await summaryOf(deps, job)), [
+			"REVERSED 2 140.00 10.50 2.80",
+			"REFUNDED 1 60.00 4.50 1.20",
+		]);
+	});
+
+	/** Opens a programme with a few sales, and uploads files in batches of so few lines that a sale is in several. */
+	async function openSales() {
+		const opened = await open();
+		const { deps, programme, owner } = opened;
+		for (let sale = 0; sale < SALES; sale++) {
+			const cheap = { basket_value: "33.33", commission: "2.50", network_fee: "0.67" };
+			await addConversion(deps.store, programme.id, {
+				order_id: orderOf(sale),
+				status: sale % 2 === 0 ? "RECORDED" : "APPROVED",
+				...(sale === 0 ? cheap : {}),
+			});
+		}
+		const deciding = { programmeId: programme.id, side: "shop" } as const;
+		const uploadInSmallBatches = async (lines: readonly string[]) => {
+			const file = fileOf([FILE_HEADER, ...lines].join("\n"));
+			const kind = { ...JOB_KINDS.decisions, batchRows: 3 };
+			const job = await uploadFile(deps, kind, { actor: actorOf(owner), deciding }, file);
+			ok(job.ok, JSON.stringify(job));
+			return job.value;
+		};
+		const summary = async (job: Job) => {
+			const { counts, money } = await summaryOf(deps, job);
+			return { counts, money };
+		};
+		return { ...opened, upload: uploadInSmallBatches, summary };
+	}
+
+	test("the preview of any file has the sums that applying it moves, and so has the result", async () => {
+		const runs = fc.asyncProperty(ANY_FILE, async (lines) => {
+			const { deps, programme, owner, upload, apply, summary } = await openSales();
+			const before = await readSales(deps.store.db, programme.id);
+			const job = await upload(lines);
+			await workOffJobs(deps, never);
+			const previewed = { ...(await summary(job)), words: wordsOf({ rows: await rowsOf(deps, job) }) };
+			if (previewed.counts.change === 0) return;
+			const words = await apply(job);
+			deepEqual({ ...(await summary(job)), words }, previewed);
+			const moved = await sumsOfHistory(deps.store.db, programme.id, before, owner.id);
+			deepEqual(sumsOf(await summaryOf(deps, job)), moved);
+		});
+		await fc.assert(runs, { numRuns: database.kind === "SQLite" ? 15 : 8 });
+	});
+
+	test("the result of any file has what it moved, also if another person changes its sales meanwhile", async () => {
+		const anyAct = fc.record({ sale: fc.nat(SALES - 1), cents: fc.integer({ min: 1, max: 4_000 }) });
+		const acts = fc.array(anyAct, { minLength: 1, maxLength: 6 });
+		const runs = fc.asyncProperty(ANY_FILE, acts, async (lines, others) => {
+			const { deps, programme, owner, upload, summary } = await openSales();
+			const other = await addPerson("shop");
+			await addToProgramme(deps.store.db, programme.id, other.id, "owner");
+			const before = await readSales(deps.store.db, programme.id);
+			const remaining = others.entries();
+			const act = async () => {
+				const { value } = remaining.next();
+				if (value === undefined) return;
+				const [number, { sale, cents }] = value;
+				const found = await findOrder(deps.store.db, programme.id, orderOf(sale));
+				const input = { amount: (cents / 100).toFixed(2), refundId: `other-${number}`, reason: "RETURN" };
+				const actor = { ...actorOf(other), side: "shop" } as const;
+				await refundFromPage({ ...deps, store: database.rival }, actor, programme, found.public_id, input);
+			};
+			const job = await upload(lines);
+			// The other person acts between the batches of the preview and of the work, and between both.
+			const busy = { ...deps, clock: { ...deps.clock, yieldLoop: act } };
+			await workOffJobs(busy, never);
+			await act();
+			if ((await summary(job)).counts.change === 0) return;
+			ok((await startJob(deps, await reload(deps, job), actorOf(owner), false)).ok);
+			await workOffJobs(busy, never);
+			const moved = await sumsOfHistory(deps.store.db, programme.id, before, owner.id);
+			deepEqual(sumsOf(await summaryOf(deps, job)), moved);
+		});
+		await fc.assert(runs, { numRuns: database.kind === "SQLite" ? 15 : 8 });
+	});
+
+	test("a preview that another process continues still judges each line on what the lines before it leave", async () => {
+		const { deps, upload, summary } = await openSales();
+		const refunds = Array.from({ length: 7 }, (_, at) => `${orderOf(1)},refund,RETURN,30.00,R-${at}`);
+		const job = await upload(refunds);
+		let batches = 0;
+		const yieldLoop = async () => {
+			batches += 1;
+		};
+		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop } }, () => batches > 0);
+		equal((await reload(deps, job)).done_batches, 1);
+		await workOffJobs({ ...deps, store: database.rival }, never);
+		deepEqual((await summary(job)).counts, { change: 3, already: 0, refused: 4 });
 	});
 
 	test("applying changes exactly the lines that the preview announced, and applying twice changes nothing more", async () => {
@@ -330,7 +483,15 @@ eachDatabase("many decisions", (database) => {
 		const lines = Array.from({ length: 11 }, (_, at) => `,A-${at},,approve,`);
 		equal(await detailOf(11, [HEADER, ",skipped,,,", ...lines]), 11);
 		match(String(await detailOf(10, [HEADER, ...lines])), /more than 10 rows\. Split it into parts/);
-		const left = deps.store.db.selectFrom("job_lines").selectAll().where("seq", ">", 1);
+		const ofProgramme = deps.store.db
+			.selectFrom("jobs")
+			.select("id")
+			.where("programme_id", "=", programme.id);
+		const left = deps.store.db
+			.selectFrom("job_lines")
+			.selectAll()
+			.where("seq", ">", 1)
+			.where("job_id", "in", ofProgramme);
 		deepEqual(await left.execute(), []);
 	});
 

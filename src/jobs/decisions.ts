@@ -1,11 +1,11 @@
 // Decides about many conversions of one programme, or refunds parts of them, from a file or for all conversions
 // that match the filters of a list.
 
-import type { DecidedRequest, Decision, DecisionRequest } from "../conversions/decide.ts";
+import type { Decidable, DecidedRequest, Decision, DecisionRequest } from "../conversions/decide.ts";
 import {
 	DECISION_MOVES,
-	type DecisionMove,
 	decideMany,
+	foresee,
 	judgeDecision,
 	judgeRight,
 	parseMove,
@@ -13,13 +13,12 @@ import {
 	type Side,
 } from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { knownRefundOf } from "../conversions/judge-and-move.ts";
-import { type RefundDecision, refundableOf, refundOutcome } from "../conversions/refund.ts";
-import { type DecidedStatus, judgeMove, parseEventType, parseReason } from "../domain/conversion.ts";
+import { type RefundDecision, refundOutcome } from "../conversions/refund.ts";
+import { DECIDED_STATUSES, parseEventType, parseReason } from "../domain/conversion.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { addAmounts } from "../domain/money.ts";
 import { parseOrderId, parseRefundId } from "../domain/order-id.ts";
-import { judgeRefund, type KnownRefund, parseTypedRefund } from "../domain/refund.ts";
+import { parseTypedRefund } from "../domain/refund.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
@@ -29,6 +28,7 @@ import {
 	type ApplyDeps,
 	type Cells,
 	cellOf,
+	type EarlierLines,
 	type JobKind,
 	type JobRow,
 	type JobScope,
@@ -113,6 +113,9 @@ A-1004,,refund,RETURN,30.00,R-1`,
 	// "12,50" and "12.50" say the same.
 	saysOf: (cells) =>
 		["decision", "reason", "amount"].map((name) => cellOf(cells, name).replace(",", ".")).join(" "),
+	// Refunds and a decision about one conversion follow each other, so each line is judged on what the ones before it
+	// leave.
+	thingOf: (cells) => cellOf(cells, "conversionId") || null,
 	judge: judgeDecisions,
 	apply: applyDecisions,
 };
@@ -139,12 +142,6 @@ function keyOf(cells: Cells): string | null {
 	if (conversionId === "") return null;
 	return cellOf(cells, "decision") === REFUND ? `${conversionId} ${cellOf(cells, "refundId")}` : conversionId;
 }
-
-const BECOMES: Readonly<Record<DecisionMove, DecidedStatus>> = {
-	approve: "APPROVED",
-	reject: "REJECTED",
-	reverse: "REVERSED",
-};
 
 /** Words in the result file that only decisions use. The other words are in the job kind. */
 const MALFORMED = "malformed";
@@ -199,15 +196,21 @@ function decidingOf({ deciding }: JobScope): NonNullable<JobScope["deciding"]> {
 	return deciding;
 }
 
-async function judgeDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+async function judgeDecisions(
+	db: Db,
+	scope: JobScope,
+	rows: readonly JobRow[],
+	nowMs: number,
+	earlier: EarlierLines,
+): Promise<RowVerdict[]> {
 	const byId = await findOwn(db, scope, rows);
 	const byOrder = await findOrders(db, scope, rows);
 	const programme = await readProgramme(db, scope);
-	const refunded = rows.filter(({ cells }) => cellOf(cells, "decision") === REFUND);
-	const refunds = await findRefunds(
-		db,
-		refunded.flatMap(({ cells }) => byId.get(cellOf(cells, "conversionId"))?.id ?? []),
-	);
+	const { side } = decidingOf(scope);
+	const sales = await foreseeSales(db, rows, byId, earlier, (sale, cells) => {
+		const decision = parseDecision(cells, side, programme);
+		return decision.ok ? decideNext(sale, decision.value, nowMs) : null;
+	});
 	return rows.map((row): RowVerdict => {
 		const { cells } = row;
 		const target = checkTarget(cells);
@@ -216,83 +219,108 @@ async function judgeDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]):
 		// impossible decisions from decisions that this person may not make.
 		const spelt = parseDecision(cells, "shop", programme);
 		if (!spelt.ok) return needsFixing(spelt.fault.detail, MALFORMED);
-		const decision = parseDecision(cells, decidingOf(scope).side, programme);
+		const decision = parseDecision(cells, side, programme);
 		if (!decision.ok) return needsFixing(plainWords(decision.fault));
 		const conversion = byId.get(cellOf(cells, "conversionId"));
-		if (conversion === undefined) return needsFixing(whyUnknown(cells, byOrder), UNKNOWN);
+		const sale = sales.get(conversion?.public_id ?? "");
+		if (conversion === undefined || sale === undefined) {
+			return needsFixing(whyUnknown(cells, byOrder), UNKNOWN);
+		}
 		const disagreement = findDisagreement(row, conversion);
 		if (disagreement !== null) return needsFixing(disagreement);
-		return decision.value.move === REFUND
-			? foreseeRefund(conversion, (refunds.get(conversion.id) ?? []).map(knownRefundOf), decision.value)
-			: foresee(conversion, decision.value);
+		return explain(sale, decision.value, nowMs, verdictOn(decideNext(sale, decision.value, nowMs)));
 	});
 }
 
-function foresee(conversion: Conversion, decision: Decision): RowVerdict {
-	const verdict = judgeMove(conversion.status, decision.move);
-	switch (verdict.kind) {
-		case "apply":
-			return changeTo(BECOMES[decision.move], conversion);
-		case "already":
-			return needsNoChange();
-		case "refuse":
-			return needsFixing(plainWords(verdict.fault));
-		default:
-			return verdict satisfies never;
+/** A conversion while the lines about it are judged one after the other. */
+interface ForeseenSale {
+	/** The conversion and its refunds as the database has them. */
+	stored: Decidable;
+	/** The same as the lines so far leave them. */
+	present: Decidable;
+}
+
+/**
+ * Returns the conversions of the lines, as the lines of earlier batches leave them. `decide` makes the decision of such
+ * a line. It is made again on the present state of the database, which others may have changed meanwhile.
+ */
+async function foreseeSales(
+	db: Db,
+	rows: readonly JobRow[],
+	byId: ReadonlyMap<string, Conversion>,
+	earlier: EarlierLines,
+	decide: (sale: ForeseenSale, cells: Cells) => unknown,
+): Promise<ReadonlyMap<string, ForeseenSale>> {
+	const isRefund = (cells: Cells) => cellOf(cells, "decision") === REFUND;
+	const refunding = new Set(
+		rows.flatMap(({ cells }) => (isRefund(cells) ? cellOf(cells, "conversionId") : [])),
+	);
+	for (const id of byId.keys()) {
+		if (earlier.get(id)?.some(isRefund) === true) refunding.add(id);
 	}
+	const refunds = await findRefunds(
+		db,
+		[...refunding].flatMap((publicId) => byId.get(publicId)?.id ?? []),
+	);
+	return new Map(
+		[...byId].map(([publicId, conversion]) => {
+			const stored = { conversion, refunds: refunds.get(conversion.id) ?? [] };
+			const sale = { stored, present: stored };
+			for (const cells of earlier.get(publicId) ?? []) decide(sale, cells);
+			return [publicId, sale];
+		}),
+	);
 }
 
-function foreseeRefund(
-	conversion: Conversion,
-	refunds: readonly KnownRefund[],
-	decision: RefundDecision,
+/** Foresees a decision after those before it, and keeps what it would leave. */
+function decideNext(
+	sale: ForeseenSale,
+	decision: Decision | RefundDecision,
+	nowMs: number,
+): Result<DecidedRequest> {
+	const { refunds } = sale.present;
+	const decided = foresee(sale.present, decision, nowMs);
+	if (!decided.ok || decided.value.outcome === "already") return decided;
+	const { conversion, refund } = decided.value;
+	sale.present = { conversion, refunds: refund === undefined ? refunds : [...refunds, refund] };
+	return decided;
+}
+
+/** Adds to the verdict that earlier lines are its cause, if the line would change something without them. */
+function explain(
+	{ stored }: ForeseenSale,
+	decision: Decision | RefundDecision,
+	nowMs: number,
+	verdict: RowVerdict,
 ): RowVerdict {
-	const verdict = judgeRefund(refundableOf(conversion), refunds, decision);
-	switch (verdict.kind) {
-		case "refund": {
-			const { commission, networkFee: network_fee } = verdict.left;
-			return refundTo(conversion, { commission, network_fee }, verdict.amount);
-		}
-		case "reverse":
-			return changeTo("REVERSED", conversion);
-		case "already":
-			return needsNoChange();
-		case "refuse":
-			return needsFixing(plainWords(verdict.fault));
-		default:
-			return verdict satisfies never;
+	if (verdict.kind === "change") return verdict;
+	const alone = foresee(stored, decision, nowMs);
+	if (!alone.ok || alone.value.outcome === "already") return verdict;
+	return verdict.kind === "already"
+		? needsNoChange("The lines before it in this file do that already.")
+		: { ...verdict, detail: `${verdict.detail} The lines before it in this file are taken into account.` };
+}
+
+/** Returns the verdict on a line whose decision was made or foreseen, with the money that it moves. */
+function verdictOn(decided: Result<DecidedRequest>): RowVerdict {
+	if (!decided.ok) return needsFixing(plainWords(decided.fault));
+	const { before, conversion, outcome, refund } = decided.value;
+	if (outcome === "already") return needsNoChange();
+	const { currency, basket_value: basket, commission, network_fee: fee } = conversion;
+	const isTest = conversion.test === 1;
+	if (refund !== undefined && refundOutcome(refund) === "REFUNDED") {
+		return willChange({
+			status: "REFUNDED",
+			currency,
+			basket: refund.amount,
+			commission: addAmounts(before.commission, `-${commission}`),
+			fee: addAmounts(before.network_fee, `-${fee}`),
+			isTest,
+		});
 	}
-}
-
-/** Returns the verdict on a line that gives the conversion this status. */
-function changeTo(status: DecidedStatus, conversion: Conversion): RowVerdict {
-	const { currency, basket_value: basket, commission, network_fee: fee, test } = conversion;
-	return willChange({ status, currency, basket, commission, fee, isTest: test === 1 });
-}
-
-/** Returns the verdict on a line that refunds a part. */
-function refundTo(
-	before: Conversion,
-	after: Pick<Conversion, "commission" | "network_fee">,
-	amount: string,
-): RowVerdict {
-	return willChange({
-		status: "REFUNDED",
-		currency: before.currency,
-		basket: amount,
-		commission: addAmounts(before.commission, `-${after.commission}`),
-		fee: addAmounts(before.network_fee, `-${after.network_fee}`),
-		isTest: before.test === 1,
-	});
-}
-
-function changeOf({ decision, conversion: before }: DecisionRequest, decided: DecidedRequest): RowVerdict {
-	if (decision.move !== REFUND) return changeTo(BECOMES[decision.move], before);
-	const { conversion, refund } = decided;
-	if (refund === undefined) throw new Error("a refund came back without its row");
-	return refundOutcome(refund) === "REVERSED"
-		? changeTo("REVERSED", conversion)
-		: refundTo(before, conversion, refund.amount);
+	const status = DECIDED_STATUSES.find((known) => known === conversion.status);
+	if (status === undefined) throw new Error(`a decision left a conversion ${conversion.status}`);
+	return willChange({ status, currency, basket, commission, fee, isTest });
 }
 
 /** Decides the conversions that were found when the lines were stored. */
@@ -317,8 +345,7 @@ async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[])
 		if (!("decision" in one)) return one;
 		const result = decided.next().value;
 		if (result === undefined) throw new Error("a decision came back without its result");
-		if (!result.ok) return needsFixing(plainWords(result.fault));
-		return result.value.outcome === "changed" ? changeOf(one, result.value) : needsNoChange();
+		return verdictOn(result);
 	});
 }
 

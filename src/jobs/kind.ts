@@ -94,6 +94,9 @@ export interface ApplyDeps
 	owe(owed: Owed): void;
 }
 
+/** Lines of earlier batches of the preview that change something, by the thing that they change (`JobKind.thingOf`). */
+export type EarlierLines = ReadonlyMap<string, readonly Cells[]>;
+
 export interface JobColumn {
 	name: string;
 	/** Short description of the column for the person who writes the file. */
@@ -178,10 +181,21 @@ export interface JobKind {
 	/** Another thing that lines may have in common, such as the partner of several partnerships. They must agree on it. */
 	shared?: { noun: string; keyOf(cells: Cells): string | null; saysOf(cells: Cells): string };
 	/**
-	 * Returns the verdict on each line by itself. The caller has already checked whether lines about the same
-	 * thing agree.
+	 * Returns a key for the thing that several lines of the file may change one after the other, or null if the line
+	 * changes nothing. Only a kind with such lines has it. `judge` then gets the lines of earlier batches.
 	 */
-	judge(db: Db, scope: JobScope, rows: readonly JobRow[], nowMs: number): Promise<RowVerdict[]>;
+	thingOf?(cells: Cells): string | null;
+	/**
+	 * Returns the verdict on each line of a batch, in the order of the file. The caller has already checked whether lines
+	 * about the same thing agree.
+	 */
+	judge(
+		db: Db,
+		scope: JobScope,
+		rows: readonly JobRow[],
+		nowMs: number,
+		earlier: EarlierLines,
+	): Promise<RowVerdict[]>;
 	/**
 	 * Applies the lines of one batch, by making the changes that `judge` announced. The caller must hold the
 	 * job's lock.

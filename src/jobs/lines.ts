@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { csvFile } from "../conversions/csv-file.ts";
-import { findBatch, type Job, saveBatch } from "../store/queries/jobs.ts";
+import { findBatch, type Job, type JobBatch, saveBatch } from "../store/queries/jobs.ts";
 import type { Db } from "../store/store.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { RESULT_COLUMNS } from "./file.ts";
@@ -69,6 +69,15 @@ export function readVerdicts(json: string | null): RowVerdict[] {
 	return VERDICTS.parse(JSON.parse(json ?? "[]")).map(verdictOf);
 }
 
+/** Returns the lines of a stored batch with their verdicts. Empty if they have none yet. */
+export function judgedRowsOf({ lines, verdicts }: Pick<JobBatch, "lines" | "verdicts">): JudgedRow[] {
+	const judged = readVerdicts(verdicts);
+	return readLines(lines).flatMap(({ line, cells }, index) => {
+		const verdict = judged[index];
+		return verdict === undefined ? [] : [{ line, cells, verdict }];
+	});
+}
+
 /**
  * Stores further lines with their verdicts, after `before` lines that are stored already. Every batch except the last
  * has `batch_rows` lines, so a batch with fewer lines is filled up first.
@@ -85,12 +94,7 @@ export async function appendLines(
 	if (before % batchRows > 0 && rows.length > 0) {
 		const last = await findBatch(trx, id, seq);
 		if (last === undefined) throw new Error("the last lines of a job are missing");
-		const verdicts = readVerdicts(last.verdicts);
-		const stored = readLines(last.lines).flatMap(({ line, cells }, index) => {
-			const verdict = verdicts[index];
-			return verdict === undefined ? [] : [{ line, cells, verdict }];
-		});
-		pending = [...stored, ...rows];
+		pending = [...judgedRowsOf(last), ...rows];
 	}
 	for (let at = 0; at < pending.length; at += batchRows, seq++) {
 		const batch = pending.slice(at, at + batchRows);
@@ -145,11 +149,8 @@ export async function readJudgedLines(
 	for (let seq = Math.ceil(firstLine / job.batch_rows); rows.length < limit; seq++) {
 		const batch = await findBatch(db, job.id, seq);
 		if (batch === undefined) break;
-		const verdicts = readVerdicts(batch.verdicts);
-		for (const [index, { line, cells }] of readLines(batch.lines).entries()) {
-			const verdict = verdicts[index];
-			if (verdict !== undefined && line >= firstLine && rows.length < limit)
-				rows.push({ line, cells, verdict });
+		for (const row of judgedRowsOf(batch)) {
+			if (row.line >= firstLine && rows.length < limit) rows.push(row);
 		}
 	}
 	return rows;
@@ -187,14 +188,9 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 		// The job was discarded, or its lines were removed, while the file was downloaded. An exception breaks
 		// off the download, so that nobody takes a part for the whole file.
 		if (batch === undefined) throw new Error("the lines of a job were removed while they were read");
-		const verdicts = readVerdicts(batch.verdicts);
 		const isApplied = isBegun && seq <= job.done_batches;
-		const lines = readLines(batch.lines);
-		read += lines.length;
-		const rows = lines.flatMap(({ line, cells }, index): ResultRow[] => {
-			const verdict = verdicts[index];
-			return verdict === undefined ? [] : [{ line, cells, verdict, isApplied }];
-		});
+		const rows = judgedRowsOf(batch).map((row): ResultRow => ({ ...row, isApplied }));
+		read += rows.length;
 		yield isOfProblems ? rows.filter(({ verdict }) => verdict.kind === "refused") : rows;
 	}
 }

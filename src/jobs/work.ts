@@ -24,11 +24,12 @@ import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import { discardJob, noteJob } from "./job.ts";
-import type { JobKind, JobRow, JobScope, RowVerdict } from "./kind.ts";
+import type { Cells, EarlierLines, JobKind, JobRow, JobScope, RowVerdict } from "./kind.ts";
 import { JOB_KINDS } from "./kinds.ts";
 import {
 	appendLines,
 	type JudgedRow,
+	judgedRowsOf,
 	readLines,
 	readVerdicts,
 	type SettledRow,
@@ -115,6 +116,7 @@ async function workOff(
 	afterBatch: (job: Job, sinceMs: number) => Promise<void>,
 ): Promise<void> {
 	const { store, clock } = deps;
+	const earlier = createEarlier(deps, claimed);
 	let job: Job | undefined = claimed;
 	while (job !== undefined && hasWork(job)) {
 		if (isStopping()) {
@@ -123,7 +125,7 @@ async function workOff(
 			return;
 		}
 		const sinceMs = clock.nowMs();
-		job = await (job.state === "preparing" ? prepareBatch : workOnBatch)(deps, job);
+		job = await (job.state === "preparing" ? prepareBatch(deps, job) : workOnBatch(deps, job, earlier));
 		if (job !== undefined) await afterBatch(job, sinceMs);
 		await clock.yieldLoop();
 	}
@@ -161,7 +163,7 @@ async function prepareBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefine
 		const judged = await judgeOpen(
 			rows,
 			rows.map(() => null),
-			(open) => kind.judge(store.db, scopeOf(job), open, nowMs),
+			(open) => kind.judge(store.db, scopeOf(job), open, nowMs, NO_EARLIER),
 		);
 		const summary = summaryWith(job, judged);
 		const change = {
@@ -197,7 +199,7 @@ function endPreparation(trx: Db, job: Job, rows: number, nowMs: number): Promise
  * Works on the next batch. Returns undefined, without having written anything, if the claim has expired or
  * was taken away.
  */
-async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined> {
+async function workOnBatch(deps: JobWorkDeps, job: Job, earlier: Earlier): Promise<Job | undefined> {
 	const { store, clock } = deps;
 	const seq = job.done_batches + 1;
 	const stored = await findBatch(store.db, job.id, seq);
@@ -208,7 +210,9 @@ async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined
 	const isLast = job.done_rows + rows.length >= job.row_count;
 	const batch = { seq, rows, promised, isLast, kind: JOB_KINDS[job.kind] };
 	try {
-		return await (job.state === "uploaded" ? previewBatch : applyBatch)(deps, job, batch);
+		return await (job.state === "uploaded"
+			? previewBatch(deps, job, batch, earlier)
+			: applyBatch(deps, job, batch));
 	} catch (error) {
 		// The note is for the job's page. The chore logs the error. The batch is tried again when the claim has
 		// expired. The note itself may fail to be stored for the same reason as the batch.
@@ -222,18 +226,67 @@ function scopeOf({ programme_id: programmeId, decided_by: side }: Job): JobScope
 	return { deciding: programmeId === null || side === null ? null : { programmeId, side } };
 }
 
-async function previewBatch({ store, clock }: JobWorkDeps, job: Job, batch: Batch): Promise<Job | undefined> {
+async function previewBatch(
+	{ store, clock }: JobWorkDeps,
+	job: Job,
+	batch: Batch,
+	earlier: Earlier,
+): Promise<Job | undefined> {
 	const settled = batch.rows.map((row) => row.settled);
+	const earlierLines = await earlier.readTo(batch.seq);
 	const judged = await judgeOpen(batch.rows, settled, (open) =>
-		batch.kind.judge(store.db, scopeOf(job), open, clock.nowMs()),
+		batch.kind.judge(store.db, scopeOf(job), open, clock.nowMs(), earlierLines),
 	);
-	return store.transact(async (trx) => {
+	const previewed = await store.transact(async (trx) => {
 		const change = progressOf(job, batch, summaryWith(job, judged), clock.nowMs());
 		const advanced = await advanceJob(trx, job, batch.isLast ? { ...change, state: "previewed" } : change);
 		if (advanced !== undefined)
 			await changeBatch(trx, job.id, batch.seq, { verdicts: writeVerdicts(judged) });
 		return advanced;
 	});
+	if (previewed !== undefined) earlier.add(batch.seq, judged);
+	return previewed;
+}
+
+const NO_EARLIER: EarlierLines = new Map();
+
+/**
+ * Changing lines of the batches that the preview has judged so far. They are in memory, because a file of decisions has at
+ * most 40,000 lines.
+ */
+interface Earlier {
+	/** Returns the lines before this batch. Those that another process has judged are read from the database first. */
+	readTo(seq: number): Promise<EarlierLines>;
+	/** Adds the lines of a batch after it was stored. */
+	add(seq: number, judged: readonly JudgedRow[]): void;
+}
+
+function createEarlier({ store }: Pick<JobWorkDeps, "store">, { id, kind }: Job): Earlier {
+	const { thingOf } = JOB_KINDS[kind];
+	const lines = new Map<string, Cells[]>();
+	let known = 0;
+	function add(seq: number, judged: readonly JudgedRow[]): void {
+		known = seq;
+		for (const { cells, verdict } of judged) {
+			const thing = verdict.kind === "change" ? thingOf?.(cells) : null;
+			if (thing === null || thing === undefined) continue;
+			const others = lines.get(thing);
+			if (others === undefined) lines.set(thing, [cells]);
+			else others.push(cells);
+		}
+	}
+	return {
+		add,
+		async readTo(seq) {
+			while (thingOf !== undefined && known < seq - 1) {
+				const batch = await findBatch(store.db, id, known + 1);
+				// The job was discarded meanwhile, so nothing becomes of its preview.
+				if (batch === undefined) return NO_EARLIER;
+				add(known + 1, judgedRowsOf(batch));
+			}
+			return lines;
+		},
+	};
 }
 
 async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Job | undefined> {
