@@ -7,7 +7,7 @@ import { amountAt, type Rates } from "../domain/rate.ts";
 import { saleTimeProblem } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { type Cells, cellOf, type JobColumn } from "./kind.ts";
+import { type Cells, cellOf, findNamedProgrammes, type JobColumn, type JobKind } from "./kind.ts";
 import { readWrittenTime } from "./written-time.ts";
 
 export const PROGRAMME_COLUMN: JobColumn = {
@@ -56,9 +56,38 @@ export function eventTypeOf(cells: Cells): string {
 	return cellOf(cells, "event_type").toUpperCase() || "SALE";
 }
 
-/** Returns a key for the conversion that a line is about. */
-export function orderKeyOf(cells: Cells): string {
-	return [cellOf(cells, "programme"), eventTypeOf(cells), cellOf(cells, "order_id")].join("\n");
+/** Cell with the ID of the programme that a line names. */
+const FOUND_PROGRAMME = "programmeId";
+
+/**
+ * The part of a kind of job that tells which lines are about the same conversion. One line may name the programme by its
+ * name and another one by its ID, so the programme is found once, when the lines are stored.
+ */
+export function comparedByOrder(
+	columns: readonly JobColumn[],
+): Required<Pick<JobKind, "found" | "prepare" | "keyOf" | "saysOf">> {
+	const isName = (name: string) =>
+		[PROGRAMME_COLUMN, ORDER_COLUMN, EVENT_TYPE_COLUMN].some((one) => one.name === name);
+	const others = columns.map(({ name }) => name).filter((name) => !isName(name));
+	return {
+		found: [FOUND_PROGRAMME],
+		async prepare(db, _, rows) {
+			const named = rows.map(({ cells }) => cellOf(cells, "programme"));
+			const programmeOf = await findNamedProgrammes(db, named);
+			return rows.map(({ line, cells }) => {
+				const programme = programmeOf(cellOf(cells, "programme"));
+				const id = programme.ok ? programme.value.public_id : "";
+				return { line, cells: { ...cells, [FOUND_PROGRAMME]: id } };
+			});
+		},
+		keyOf: (cells) =>
+			[
+				cellOf(cells, FOUND_PROGRAMME) || cellOf(cells, "programme"),
+				eventTypeOf(cells),
+				cellOf(cells, "order_id"),
+			].join("\n"),
+		saysOf: (cells) => JSON.stringify(others.map((name) => cellOf(cells, name))),
+	};
 }
 
 /** Identifies a stored conversion. */

@@ -166,6 +166,8 @@ export interface JobKind {
 	 * file has it. A page shows the lines as soon as the last one was found.
 	 */
 	collect?(db: Db, job: Pick<Job, "list_query" | "prepared_to">, nowMs: number): Promise<CollectedLines>;
+	/** Names of cells that `prepare` adds. They are stored with the line, and the result file does not have them. */
+	found?: readonly string[];
 	/** Converts the lines before they are stored. By default they are stored unchanged. */
 	prepare?(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]>;
 	/**

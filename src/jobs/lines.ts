@@ -40,8 +40,8 @@ const LINES = z.object({
 });
 const VERDICTS = z.array(VERDICT);
 
-export function writeLines({ columns }: JobKind, rows: readonly SettledRow[]): string {
-	const names = columns.map(({ name }) => name);
+export function writeLines({ columns, found = [] }: JobKind, rows: readonly SettledRow[]): string {
+	const names = [...columns.map(({ name }) => name), ...found];
 	return JSON.stringify({
 		columns: names,
 		rows: rows.map(({ line, cells, settled }) => [

@@ -14,7 +14,7 @@ import { listMoves } from "../store/queries/conversions.ts";
 import { findCredits } from "../store/queries/credits.ts";
 import { checkLedger } from "../store/queries/ledger.ts";
 import { findPartnersByName } from "../store/queries/partners.ts";
-import { never, openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
+import { type JobDeps, never, openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
 
 const PARTNERS = "partner;site;email;programme;rate";
 const HEADER = "programme;order_id;event_type;sold_at;approve_at;amount;currency;partner;commission;fee";
@@ -44,6 +44,15 @@ eachDatabase("imported open conversions", (database) => {
 		return partner;
 	}
 
+	async function previewOf(
+		deps: JobDeps,
+		kind: "open-conversions" | "conversions",
+		lines: readonly string[],
+	) {
+		const went = await runLines(deps, kind, lines, "preview");
+		return { words: wordsOf(went), money: went.summary.money.map(({ rows, basket }) => [rows, basket]) };
+	}
+
 	function entriesOf(partnerId: number) {
 		return database.store.db
 			.selectFrom("entries")
@@ -52,6 +61,30 @@ eachDatabase("imported open conversions", (database) => {
 			.orderBy("id")
 			.execute();
 	}
+
+	test("an order whose programme one line names by its name and another by its ID is one conversion in the preview", async () => {
+		const { store, programme, deps } = await open();
+		const name = `Named ${programme.public_id}`;
+		await setProgramme(store.db, programme.id, { name });
+		const says = (named: string, amount: string) =>
+			[
+				["open-conversions", `${named};N-1;;2026-01-06;;${amount};;;;`, HEADER],
+				[
+					"conversions",
+					`${named};approved;N-2;2025-01-06;${amount}`,
+					"programme;status;order_id;sold_at;amount",
+				],
+			] as const;
+		for (const [at, [kind, byId, header]] of says(programme.public_id, "20").entries()) {
+			const byName = (amount: string) => says(name, amount)[at]?.[1] ?? "";
+			const { words, money } = await previewOf(deps, kind, [header, byId, byName("20")]);
+			deepEqual(words, ["2 change", "3 already: Line 2 says the same."]);
+			deepEqual(money, [[1, "20.00"]]);
+			const [first, second] = (await previewOf(deps, kind, [header, byId, byName("30")])).words;
+			match(first ?? "", /^2 refused: Line 3 says something else about the same/);
+			match(second ?? "", /^3 refused: Line 2 says something else about the same/);
+		}
+	});
 
 	test("are recorded with partner, rates and window, and no event is announced", async () => {
 		const { store, programme, deps } = await open();

@@ -22,12 +22,12 @@ import type { Db } from "../store/store.ts";
 import {
 	AMOUNT_COLUMN,
 	CURRENCY_COLUMN,
+	comparedByOrder,
 	EVENT_TYPE_COLUMN,
 	eventTypeOf,
 	FEE_COLUMN,
 	nameOfOrder,
 	ORDER_COLUMN,
-	orderKeyOf,
 	PROGRAMME_COLUMN,
 	ratedTypeOf,
 	readAmounts,
@@ -43,6 +43,7 @@ import {
 	compareWith,
 	differ,
 	IMPORT_WORDS,
+	type JobColumn,
 	type JobKind,
 	type JobRow,
 	type JobScope,
@@ -56,35 +57,37 @@ import {
 } from "./kind.ts";
 import { findNamedAgreements, type NamedAgreement, PARTNER_COLUMN } from "./named-partners.ts";
 
+const OPEN_COLUMNS: readonly JobColumn[] = [
+	PROGRAMME_COLUMN,
+	ORDER_COLUMN,
+	EVENT_TYPE_COLUMN,
+	SOLD_AT_COLUMN,
+	{
+		name: "approve_at",
+		means:
+			"When it is approved automatically, written like sold_at. Left out, it follows from sold_at and the programme's approval window.",
+		isOptional: true,
+	},
+	AMOUNT_COLUMN,
+	CURRENCY_COLUMN,
+	{
+		...PARTNER_COLUMN,
+		means: `${PARTNER_COLUMN.means} Left empty, nobody is credited with the sale.`,
+		isOptional: true,
+	},
+	{
+		name: "commission",
+		means:
+			"An amount, not a percentage. Left out, it follows from the rates of the partner and the programme.",
+		isOptional: true,
+	},
+	FEE_COLUMN,
+];
+
 export const OPEN_CONVERSIONS_IMPORT: JobKind = {
 	name: "open-conversions",
 	noun: ["open conversion", "open conversions"],
-	columns: [
-		PROGRAMME_COLUMN,
-		ORDER_COLUMN,
-		EVENT_TYPE_COLUMN,
-		SOLD_AT_COLUMN,
-		{
-			name: "approve_at",
-			means:
-				"When it is approved automatically, written like sold_at. Left out, it follows from sold_at and the programme's approval window.",
-			isOptional: true,
-		},
-		AMOUNT_COLUMN,
-		CURRENCY_COLUMN,
-		{
-			...PARTNER_COLUMN,
-			means: `${PARTNER_COLUMN.means} Left empty, nobody is credited with the sale.`,
-			isOptional: true,
-		},
-		{
-			name: "commission",
-			means:
-				"An amount, not a percentage. Left out, it follows from the rates of the partner and the programme.",
-			isOptional: true,
-		},
-		FEE_COLUMN,
-	],
+	columns: OPEN_COLUMNS,
 	example: `programme;order_id;event_type;sold_at;approve_at;amount;partner;commission;fee
 Garden Shop;A-2001;SALE;02.02.2026 10:15;2026-03-04;129,90;Bergblog;10,39;2,60
 Garden Shop;A-2002;;2026-02-03;;50,00;Deal Finder;;
@@ -99,7 +102,7 @@ Garden Shop;A-2003;;2026-02-03;;20,00;;;`,
 		isApplied
 			? `The approval window of ${lines} had ended already. Each is approved within about a minute.`
 			: `The approval window of ${lines} has ended already. Each is approved within about a minute after the import, and a callback is sent for it.`,
-	keyOf: orderKeyOf,
+	...comparedByOrder(OPEN_COLUMNS),
 	judge: judgeOpen,
 	apply: applyOpen,
 };
