@@ -11,7 +11,7 @@ import type { RecordOutcome } from "../conversions/record.ts";
 import { BASKET_RULES, basketSentence } from "../domain/basket-rule.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
-import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
+import { API_FAULT_CODES, type Fault, type Result } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
 import { isoTime } from "../domain/time.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
@@ -44,10 +44,10 @@ export interface Answer {
 	 */
 	isOfListener?: true;
 	/**
-	 * Opens a stream after the transaction has been committed. The stream is the body of the answer. Returns
-	 * undefined if there is no room for another stream.
+	 * Opens a stream after the transaction has been committed. The stream is the body of the answer. It is refused if
+	 * there is no room for another stream any more.
 	 */
-	openStream?: () => Response | undefined;
+	openStream?: () => Result<Response>;
 }
 
 export type Outcome = RecordOutcome | DecisionOutcome;

@@ -1,9 +1,11 @@
 // Streams of server-sent events. Their number, their lifetime and the data that waits for a reader are bounded. Clients of
 // such streams reconnect by themselves when a stream ends.
 
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AppDeps } from "./deps.ts";
+import { STOPPING } from "./health.ts";
 
 export interface StreamSource {
 	/** First message. It is sent at once, so that the client and the proxies in between receive the headers. */
@@ -13,7 +15,10 @@ export interface StreamSource {
 	 * twice a second.
 	 */
 	look(): Promise<News | null>;
-	/** Returns whether the reader is still allowed to read. It is called before anything is sent. */
+	/**
+	 * Returns whether the reader is still allowed to read. It is called before anything is sent, and once a second while
+	 * there is nothing to send.
+	 */
 	isAllowed(): Promise<boolean>;
 	/** Called before each message and each heartbeat. */
 	onAlive(): Promise<void>;
@@ -42,6 +47,11 @@ export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_RECEIVER = 5;
 /** Time between two checks for new events. */
 const LOOK_MS = 500;
+/**
+ * Maximum time between two checks that the reader is still allowed to read. Keys and tokens that were revoked in another
+ * process are cached for the same time, so a stream lasts no longer than any other call.
+ */
+const PERMISSION_MS = SECOND_MS;
 /**
  * Time without an event after which a heartbeat is sent. Proxies close connections that are silent for half a
  * minute or more.
@@ -82,29 +92,51 @@ export class EventStreams {
 		});
 	}
 
-	get isStopping(): boolean {
-		return this.#deps.stopSignal?.aborted === true;
+	/** Refuses a receiver that gets no further stream now. */
+	judgeRoom(receiverId: ReceiverId): Result<null> {
+		if (this.#deps.stopSignal?.aborted === true) return refuse("unavailable", STOPPING);
+		if (this.countOf(receiverId) >= MAX_STREAMS_A_RECEIVER) {
+			const limit = `${MAX_STREAMS_A_RECEIVER} streams of yours are open, which is the maximum`;
+			return refusalOf("too_many_streams", { limit });
+		}
+		if (this.#open.size >= MAX_STREAMS && this.#findReplaceable(receiverId) === undefined) {
+			return refusalOf("too_many_streams", { limit: `All ${MAX_STREAMS} places for streams are taken` });
+		}
+		return succeed(null);
 	}
 
-	hasRoom(receiverId: ReceiverId): boolean {
-		return (
-			!this.isStopping && this.#open.size < MAX_STREAMS && this.countOf(receiverId) < MAX_STREAMS_A_RECEIVER
-		);
+	/**
+	 * Returns the stream that ends if all places are taken and this receiver opens another one. It is the oldest stream of
+	 * the receiver with the most streams, which keeps as many as this one then has or more. Otherwise a few receivers could
+	 * take all places, and everybody else would be refused. Returns undefined if no receiver has that many.
+	 */
+	#findReplaceable(receiverId: ReceiverId): OpenStream | undefined {
+		let most = this.countOf(receiverId) + 1;
+		let found: OpenStream | undefined;
+		for (const [stream, owner] of this.#open) {
+			const count = this.countOf(owner);
+			if (count <= most) continue;
+			most = count;
+			found = stream;
+		}
+		return found;
 	}
 
 	countOf(receiverId: ReceiverId): number {
 		return [...this.#open.values()].filter((id) => id === receiverId).length;
 	}
 
-	/** Opens a stream and returns it as an answer. Returns undefined if there is no room for another stream. */
-	answer(receiverId: ReceiverId, source: StreamSource): Response | undefined {
-		if (!this.hasRoom(receiverId)) return undefined;
+	/** Opens a stream and returns it as an answer. It is refused if there is no room for another stream. */
+	answer(receiverId: ReceiverId, source: StreamSource): Result<Response> {
+		const room = this.judgeRoom(receiverId);
+		if (!room.ok) return room;
+		if (this.#open.size >= MAX_STREAMS) this.#findReplaceable(receiverId)?.end();
 		const stream = openStream(this.#deps, source, {
 			openCount: () => this.#open.size,
 			onClose: () => this.#open.delete(stream),
 		});
 		this.#open.set(stream, receiverId);
-		return new Response(stream.body, { headers: STREAM_HEADERS });
+		return succeed(new Response(stream.body, { headers: STREAM_HEADERS }));
 	}
 }
 
@@ -122,6 +154,7 @@ function openStream(
 	const encoder = new TextEncoder();
 	const endsAtMs = clock.nowMs() + LIFETIME_MS;
 	let sentAtMs = clock.nowMs();
+	let allowedAtMs = clock.nowMs();
 	let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 	let cancelTimer = (): void => undefined;
 	let isWaitingForReader = false;
@@ -176,14 +209,18 @@ function openStream(
 
 	async function sendNews(): Promise<boolean> {
 		const news = await source.look();
-		const isSilentForLong = clock.nowMs() - sentAtMs >= HEARTBEAT_MS;
-		if (news === null && !isSilentForLong) return false;
+		const nowMs = clock.nowMs();
+		const isSilentForLong = nowMs - sentAtMs >= HEARTBEAT_MS;
+		const hasMessage = news !== null || isSilentForLong;
+		if (!hasMessage && nowMs - allowedAtMs < PERMISSION_MS) return false;
 		if (!(await source.isAllowed())) {
 			// The stream ends without a reason. The client learns the reason (a revoked key, an expired secret, an
 			// uncertain clock) when it reconnects and is refused.
 			end();
 			return false;
 		}
+		allowedAtMs = nowMs;
+		if (!hasMessage) return false;
 		await source.onAlive();
 		const text = (await news?.compose()) ?? "";
 		send(text === "" && isSilentForLong ? source.heartbeat() : text);

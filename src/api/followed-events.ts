@@ -2,6 +2,7 @@
 // events in the same way. They differ in how events are read, in their bodies, and in how the caller is authenticated.
 
 import type { EventName } from "../domain/event-name.ts";
+import type { Result } from "../domain/fault.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { openSecret } from "../domain/sealing.ts";
 import type { ComposedCallback } from "../domain/sent-request.ts";
@@ -53,12 +54,12 @@ export interface Followed<Position> {
 	hangUp(): void;
 }
 
-/** Opens a stream and returns it as an answer. Returns undefined if there is no room for another stream. */
+/** Opens a stream and returns it as an answer. It is refused if there is no room for another stream. */
 export function followEvents<Position>(
 	deps: AppDeps,
 	streams: EventStreams,
 	followed: Followed<Position>,
-): Response | undefined {
+): Result<Response> {
 	const { store, clock } = deps;
 	const { receiverId, start } = followed;
 	let position = start;

@@ -13,11 +13,13 @@ import type {
 	RootOperationNode,
 	UnknownRow,
 } from "kysely";
+import { setProgramme } from "../../test/support/change-rows.ts";
 import { createClock, type MovableClock, settle } from "../../test/support/clock.ts";
 import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
 import { bodySentAt } from "../domain/event.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { revokeKey } from "../programmes/keys.ts";
 import { endReplacedSecrets } from "../programmes/signing-secret.ts";
@@ -279,7 +281,7 @@ test("a cursor of another programme is refused, and so is one that this database
 	assert.equal((await refuse(target)).json.code, "malformed_cursor");
 });
 
-test("a revoked key ends its stream before the next message, and a silent stream before the next heartbeat", async (t) => {
+test("a revoked key ends its stream before the next message, and a silent stream within a second", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const quiet = await listen("/v1/events?test=true");
 	const stream = await listen();
@@ -293,9 +295,42 @@ test("a revoked key ends its stream before the next message, and a silent stream
 		.execute();
 	await clock.moveBy(LOOK_MS);
 	assert.deepEqual([await stream.events(), stream.hasEnded], [[], true]);
-	await clock.moveBy(16_000);
+	await clock.moveBy(LOOK_MS);
 	assert.deepEqual([await quiet.events(), quiet.hasEnded], [[], true]);
 	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a silent stream ends within a second if another process revokes its key, ends its secret or archives the programme", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const { db } = shop.store;
+	const endings: Readonly<Record<string, (programmeId: number, receiverId: ReceiverId) => Promise<unknown>>> =
+		{
+			key: (id) =>
+				db.updateTable("api_keys").set({ revoked_at_ms: 1 }).where("programme_id", "=", id).execute(),
+			secret: (_, id) =>
+				db.updateTable("signing_secrets").set({ ended_at_ms: 1 }).where("receiver_id", "=", id).execute(),
+			programme: (id) =>
+				db.updateTable("programmes").set({ archived_at_ms: 1 }).where("id", "=", id).execute(),
+		};
+	const bystander = await listen();
+	for (const [what, end] of Object.entries(endings)) {
+		const { programme, credentials } = await makeShop(shop.deps);
+		const stream = await listen("/v1/events", credentials);
+		await clock.moveBy(2_000);
+		await stream.take();
+		assert.equal(stream.hasEnded, false, what);
+		await end(programme.id, programme.receiver_id);
+		await clock.moveBy(1_000);
+		assert.deepEqual([await stream.take(), stream.hasEnded], [[], true], what);
+	}
+	assert.equal(bystander.hasEnded, false);
+});
+
+test("nobody can listen to an archived programme", async (t) => {
+	const { shop, refuse } = await open(t);
+	await setProgramme(shop.store.db, shop.programme.id, { archived_at_ms: START_MS });
+	const { status, json } = await refuse();
+	assert.deepEqual([status, json.code], [403, "programme_archived"]);
 });
 
 test("a stream ends before the next message while the clock is uncertain", async (t) => {
@@ -326,19 +361,47 @@ test("ending a secret ends the streams that were opened with it", async (t) => {
 	assert.deepEqual([await stream.events(), stream.hasEnded], [[], true]);
 });
 
-test("streams are limited for each programme and in total, and a refusal says so", async (t) => {
+test("a programme has a limit of streams, and the refusal says so", async (t) => {
 	const { shop, listen, refuse } = await open(t);
 	for (let n = 0; n < MAX_STREAMS_A_RECEIVER; n++) await listen();
 	const { status, json } = await refuse();
 	assert.deepEqual([status, json.code], [429, "too_many_streams"]);
+	assert.match(json.detail ?? "", /^5 streams of yours are open/);
 	assert.equal((await shop.inbound()).at(-1)?.outcome, "too_many_streams");
-	let opened = MAX_STREAMS_A_RECEIVER;
-	while (opened < MAX_STREAMS) {
-		const { credentials } = await makeShop(shop.deps);
-		for (let n = 0; n < MAX_STREAMS_A_RECEIVER; n++, opened++) await listen("/v1/events", credentials);
+});
+
+test("if all places are taken, a programme gets one from the programme that has the most, until each has a fair part", async (t) => {
+	const { shop, listen, refuse } = await open(t);
+	const shops = [{ credentials: shop.credentials }];
+	while (shops.length < MAX_STREAMS / MAX_STREAMS_A_RECEIVER) shops.push(await makeShop(shop.deps));
+	const early: StreamReader[] = [];
+	for (const { credentials } of shops) {
+		for (let n = 0; n < MAX_STREAMS_A_RECEIVER; n++) early.push(await listen("/v1/events", credentials));
 	}
+	const countEnded = async () => {
+		await settle();
+		return early.filter(({ hasEnded }) => hasEnded).length;
+	};
 	const late = await makeShop(shop.deps);
-	assert.equal((await refuse("/v1/events", late.credentials)).json.code, "too_many_streams");
+	const streams: StreamReader[] = [];
+	for (let n = 1; n < MAX_STREAMS_A_RECEIVER; n++) {
+		streams.push(await listen("/v1/events", late.credentials));
+		assert.equal(await countEnded(), n, "one stream ends for each new one");
+	}
+	assert.equal(early[0]?.hasEnded, true, "the oldest of the programme with the most streams ends");
+	const { status, json } = await refuse("/v1/events", late.credentials);
+	assert.deepEqual([status, json.code], [429, "too_many_streams"]);
+	assert.match(json.detail ?? "", /^All 50 places for streams are taken/);
+	assert.equal(
+		(await refuse()).json.code,
+		"too_many_streams",
+		"nobody takes a place back from a smaller part",
+	);
+	assert.equal(await countEnded(), MAX_STREAMS_A_RECEIVER - 1);
+	assert.equal(
+		streams.some(({ hasEnded }) => hasEnded),
+		false,
+	);
 });
 
 test("when the service stops, every stream ends at once", async (t) => {

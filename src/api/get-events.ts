@@ -7,7 +7,7 @@ import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import type { MoveStore } from "../store/queries/announced-moves.ts";
 import { hasReached, startOfFeed } from "../store/queries/announced-moves.ts";
-import { isKeyUsable } from "../store/queries/keys.ts";
+import { mayKeyListen } from "../store/queries/keys.ts";
 import { noteListener } from "../store/queries/local-answers.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { isSecretUsable } from "../store/queries/signing-secrets.ts";
@@ -16,7 +16,6 @@ import type { LonePlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
 import type { EventStreams } from "./event-streams.ts";
 import { type Followed, followEvents, SIGNED_PATH } from "./followed-events.ts";
-import { STOPPING } from "./health.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import type { Endpoint, SignedCall } from "./signed-call.ts";
 
@@ -52,8 +51,9 @@ export function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint 
 		const answer: LonePlan["answer"] = async (trx) => {
 			const request = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!request.ok) return request;
-			if (streams.isStopping) return refuse("unavailable", STOPPING);
-			if (!streams.hasRoom(receiverId)) return refusalOf("too_many_streams", {});
+			if (programme.archived_at_ms !== null) return refusalOf("programme_archived", {});
+			const room = streams.judgeRoom(receiverId);
+			if (!room.ok) return room;
 			await noteListener(trx, receiverId, call.nowMs);
 			return succeed({
 				outcome: "LISTENING",
@@ -134,7 +134,7 @@ function followProgramme(
 		async isAllowed() {
 			return (
 				clock.isSure() &&
-				(await isKeyUsable(store.db, keyId)) &&
+				(await mayKeyListen(store.db, keyId)) &&
 				(await isSecretUsable(store.db, secretId, clock.nowMs()))
 			);
 		},

@@ -127,6 +127,11 @@ const recordByPixel = async (shop: TestShop) => {
 	await shop.store.db.updateTable("conversions").set({ status: "RECORDED" }).execute();
 };
 
+const archive = async (shop: TestShop) => {
+	expectValue(await archiveProgramme(shop.deps, COMMAND_LINE, shop.programme.public_id));
+	shop.announced.length = 0;
+};
+
 export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]>> = {
 	body_too_large: [
 		{
@@ -260,11 +265,13 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		{
 			what: "a sale of an archived programme",
 			orderId: "A-1",
-			prepare: async (shop) => {
-				expectValue(await archiveProgramme(shop.deps, COMMAND_LINE, shop.programme.public_id));
-				shop.announced.length = 0;
-			},
+			prepare: archive,
 			call: post("/v1/conversions", { orderId: "A-1", basketValue: "1.00" }),
+		},
+		{
+			what: "the events of an archived programme",
+			prepare: archive,
+			call: get("/v1/events"),
 		},
 	],
 	unknown_event_type: [wrong("lower case", { eventType: "sale" }, "eventType")],

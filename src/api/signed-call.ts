@@ -6,7 +6,7 @@
 // the nonce is not spent.
 
 import type { Admission } from "../concurrency/admission.ts";
-import { type Fault, fault, faultOf, type Result } from "../domain/fault.ts";
+import { type Fault, fault, type Result } from "../domain/fault.ts";
 import type { Caller, Callers } from "../programmes/callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -171,7 +171,8 @@ export function createSignedCalls(
 		if (openStream === undefined) {
 			return new Response(JSON.stringify(answered), { status: httpStatus, headers: JSON_HEADERS });
 		}
-		const stream = openStream() ?? problemAnswer(deps, faultOf("too_many_streams", {}));
+		const opened = openStream();
+		const stream = opened.ok ? opened.value : problemAnswer(deps, opened.fault);
 		if (stream.ok) bindingsOf(c)?.outgoing?.emit?.("takesLong");
 		addSafeHeaders(stream);
 		return stream;

@@ -153,13 +153,13 @@ export const FAULTS_BY_KIND = {
 			field: "couponCodes",
 		},
 	},
-	/** Fault of sale reports to a programme that has ended. */
+	/** Fault of sale reports and of streams, for a programme that has ended. */
 	archived: {
 		programme_archived: {
 			status: 403,
-			meaning: "The network has archived the programme. It takes no new sales.",
+			meaning: "The network has archived the programme. It takes no new sales, and nobody can listen to it.",
 			detail:
-				"This programme is archived and takes no new sales. Ask the network's staff to resume it, or stop reporting.",
+				"This programme is archived. It takes no new sales, and nobody can listen to it. Ask the network's staff to resume it, or stop reporting.",
 		},
 	},
 	"event type": {
@@ -281,7 +281,7 @@ export const FAULTS_BY_KIND = {
 			status: 429,
 			meaning: "The maximum number of streams is open, for the programme or partner, or in all.",
 			detail:
-				"The maximum number of streams is open, for this programme or partner, or in all. End another one, or try again in a minute.",
+				"{limit:5 streams of yours are open, which is the maximum}. End a stream of yours, or try again in a minute.",
 		},
 	},
 	/** Faults of unknown paths (404) and methods that a path does not have (405). */

@@ -3,6 +3,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
+import { createApp } from "../../src/app.ts";
 import { type Auth, createAuth } from "../../src/people/auth.ts";
 import { makeOperatorLink } from "../../src/people/invitations.ts";
 import { signIn } from "../../src/people/sign-in.ts";
@@ -17,7 +18,12 @@ import {
 	PASSWORD,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
+import { makeAppDeps } from "../support/app-deps.ts";
+import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { addAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import { until } from "../support/until.ts";
 import {
 	type AccessSetup,
 	askByMail,
@@ -249,6 +255,36 @@ eachDatabase("access that ends", (database) => {
 		});
 	}
 
+	test("an open event stream in another process ends within a second after the person who issued its key is removed", async () => {
+		const { programme, apiKey, secret } = await addAccount(site.deps);
+		const person = await site.addPerson(programme, "developer");
+		const keys = `/programmes/${programme.public_id}/integration/keys`;
+		const issued = await (await site.signIn(person)).submit(keys, { name: "Mine" });
+		const ownKey = /rbk_[0-9a-f]+/.exec(issued.text)?.[0] ?? "";
+		const clock = createClock(site.deps.clock.nowMs());
+		const app = createApp(makeAppDeps({ ...site.deps, store: database.rival, clock }));
+		const [mine, shops] = await Promise.all(
+			[ownKey, apiKey].map(async (key) => {
+				const request = signedRequest("GET", "/v1/events", { key, secret }, { nowMs: clock.nowMs() });
+				const answer = await app.request(request);
+				equal(answer.status, 200);
+				return readToEnd(answer);
+			}),
+		);
+		/** Moves the clock and waits until both streams have looked for events, or have ended. */
+		const moveBy = async (ms: number) => {
+			await clock.moveBy(ms);
+			await until(() => clock.waitingTimers === (mine?.hasEnded === true ? 1 : 2));
+		};
+		await moveBy(0);
+		const remove = `/programmes/${programme.public_id}/people/${person.public_id}/remove`;
+		equal((await setup.bossBrowser.submit(remove, {})).status, 303);
+		await moveBy(500);
+		await moveBy(500);
+		deepEqual([mine?.hasEnded, shops?.hasEnded], [true, false]);
+		await shops?.cancel();
+	});
+
 	test("links and sign-ins of unrelated people still work after everybody else has lost access", async () => {
 		const { links, challenge, nextCode } = setup.bystanders;
 		equal((await challenge.submit("/sign-in/code", { code: nextCode() })).location, "/");
@@ -307,6 +343,17 @@ eachDatabase("access that ends", (database) => {
 		return { sessions: sessions.length, challenges: (await challenges.execute()).length };
 	}
 });
+
+/** Reads a stream in the background. */
+function readToEnd({ body }: Response) {
+	const reader = body?.getReader();
+	const stream = { hasEnded: false, cancel: () => reader?.cancel() };
+	void (async () => {
+		while ((await reader?.read())?.done === false);
+		stream.hasEnded = true;
+	})();
+	return stream;
+}
 
 async function submit(
 	browser: Browser | undefined,

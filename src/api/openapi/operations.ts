@@ -229,7 +229,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "streamEvents",
 			summary: "Follow the programme's events as they happen",
 			description:
-				"Answers server-sent events, whether or not a Postback URL is saved. `ringback listen` reads this stream. It does not affect the callbacks to the saved URL. The stream ends after a while, and when the service stops. Then request it again with `after`, signed again.",
+				"Answers server-sent events, whether or not a Postback URL is saved. `ringback listen` reads this stream. It does not affect the callbacks to the saved URL. The stream ends after a while, when the key ends, and when the service stops. Then request it again with `after`, signed again.",
 			tag: "Events",
 			query: EVENTS_QUERY,
 			responses: {
@@ -239,7 +239,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 					content: { "text/event-stream": media({ type: "string" }, exampleStream()) },
 				},
 			},
-			faults: ["fields", "cursor", "stream"],
+			faults: ["fields", "cursor", "archived", "stream"],
 			sampleTarget: "/v1/events?test=true",
 		},
 		"post /v1/events/answers": {

@@ -11,7 +11,7 @@ import {
 } from "../../conversions/partner-feed.ts";
 import { isExpired } from "../../domain/api-token.ts";
 import { readCursor, writeCursor } from "../../domain/cursor.ts";
-import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refusalOf, succeed } from "../../domain/fault.ts";
 import { partnerBodySentAt } from "../../domain/partner-event.ts";
 import { composeCallback } from "../../domain/sent-request.ts";
 import { isTokenUsable } from "../../store/queries/api-tokens.ts";
@@ -20,7 +20,6 @@ import { findPartnerReceiver, presentEndpoint } from "../../store/queries/receiv
 import { ANSWERS_KEPT_BODY } from "../answers.ts";
 import { type Followed, followEvents, SIGNED_PATH } from "../followed-events.ts";
 import { EVENTS_QUERY, readTestOnly, refuseCursor } from "../get-events.ts";
-import { STOPPING } from "../health.ts";
 import { ANSWERS_BODY, MAX_ANSWERS, reportedAnswersOf } from "../post-event-answers.ts";
 import { EXAMPLE_CONVERSION_ID } from "../sale-fields.ts";
 import { partnerIdOf } from "./own-calls.ts";
@@ -143,8 +142,8 @@ export const EVENT_ROUTES: readonly TokenRoute[] = [
 			const { receiverId } = partner.value;
 			const start = await readPosition(deps, partner.value, call.query.after);
 			if (!start.ok) return start;
-			if (streams.isStopping) return refuse("unavailable", STOPPING);
-			if (!streams.hasRoom(receiverId)) return refusalOf("too_many_streams", {});
+			const room = streams.judgeRoom(receiverId);
+			if (!room.ok) return room;
 			const endpoint = await presentEndpoint(store.db, receiverId);
 			await noteListener(store.db, receiverId, call.nowMs);
 			const greeting = { testOnly: testOnly.value, hasPostbackUrl: endpoint !== undefined };

@@ -45,8 +45,8 @@ export interface TokenCall<Query, Body> {
 
 export interface TokenAnswer<Body> {
 	body: Body;
-	/** Opens a stream, which is the answer instead of the body. Returns undefined if there is no room for it. */
-	openStream?: () => Response | undefined;
+	/** Opens a stream, which is the answer instead of the body. It is refused if there is no room for it any more. */
+	openStream?: () => Result<Response>;
 	/** True if the call created the resource, which is answered with 201. */
 	isNew?: boolean;
 }

@@ -84,8 +84,9 @@ export function createTokenCalls(
 		return writeAnswer(c, route, done.value);
 	}
 
-	function answerStream(c: AppContext, stream: Response | undefined): Response {
-		if (stream === undefined) return answerFault(faultOf("too_many_streams", {}));
+	function answerStream(c: AppContext, opened: Result<Response>): Response {
+		if (!opened.ok) return answerFault(opened.fault);
+		const { value: stream } = opened;
 		metrics.countInbound("api", "LISTENING");
 		bindingsOf(c)?.outgoing?.emit?.("takesLong");
 		addSafeHeaders(stream);

@@ -22,12 +22,15 @@ export async function findApiKeysByHash(db: Db, hashes: readonly string[]): Prom
 	return db.selectFrom("api_keys").selectAll().where("hash", "in", hashes).execute();
 }
 
-export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
+/** Returns whether the key was not revoked and its programme was not archived. */
+export async function mayKeyListen(db: Db, id: number): Promise<boolean> {
 	const query = db
 		.selectFrom("api_keys")
-		.select("id")
-		.where("id", "=", id)
-		.where("revoked_at_ms", "is", null);
+		.innerJoin("programmes", "programmes.id", "api_keys.programme_id")
+		.select("api_keys.id")
+		.where("api_keys.id", "=", id)
+		.where("api_keys.revoked_at_ms", "is", null)
+		.where("programmes.archived_at_ms", "is", null);
 	return (await query.executeTakeFirst()) !== undefined;
 }
 

@@ -25,7 +25,7 @@ export async function askToArchive(c: WebContext, deps: WebDeps): Promise<Respon
 				id: "archive",
 				title: "What happens",
 				body: ui.padded(
-					html`<ul class="points"><li>New sales and pixel calls are refused with <code>programme_archived</code>.</li><li>Partners' links lead to the shop without a click ID, and nobody can apply.</li><li>The programme disappears from the list of programmes. You find it there under “Archived”.</li><li>Conversions, callbacks, keys and people stay. Earlier sales can still be reversed, and their callbacks are sent.</li><li>Its owners get a mail. You can resume it at any time.</li></ul>`,
+					html`<ul class="points"><li>New sales and pixel calls are refused with <code>programme_archived</code>, and nobody can listen to events.</li><li>Partners' links lead to the shop without a click ID, and nobody can apply.</li><li>The programme disappears from the list of programmes. You find it there under “Archived”.</li><li>Conversions, callbacks, keys and people stay. Earlier sales can still be reversed, and their callbacks are sent.</li><li>Its owners get a mail. You can resume it at any time.</li></ul>`,
 					isOpen ? ui.message("warn", sayOpen(programme)) : null,
 					isOpen
 						? html`<div class="row">${cancel}</div>`
