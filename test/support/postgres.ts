@@ -99,7 +99,13 @@ export async function startPostgres({
 		const url = (database = "postgres") => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
 		const start = () => {
 			const followed = primary === undefined ? {} : { primary_conninfo: primary.url() };
-			const all = { ...DEFAULT_SETTINGS, ...(isShortLived ? SHORT_LIVED_SETTINGS : {}), ...settings, ...followed, port: String(port) };
+			const all = {
+				...DEFAULT_SETTINGS,
+				...(isShortLived ? SHORT_LIVED_SETTINGS : {}),
+				...settings,
+				...followed,
+				port: String(port),
+			};
 			return startServer(binaries.postgres, folder, dataFolder, all, url(), account);
 		};
 		let server = await start();
