@@ -24,9 +24,9 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Unconfirmed parked conversions are not expiring",
 	},
-	// When a process dies, its jobs wait until its claim on them expires, and then up to one interval more.
-	// This chore also removes lines of jobs that are no longer needed.
-	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions, statements and files are not being worked off" },
+	// When a process dies, its jobs wait until its claim on them expires, and then up to one interval more. Mostly no job
+	// waits, and a run is a query that finds no row.
+	jobs: { intervalMs: SECOND_MS, undone: "Decisions, statements and files are not being worked off" },
 	// A mail about a change is written at most one interval after the change.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,

@@ -17,6 +17,7 @@ import { checkLedger } from "../store/queries/ledger.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { startJobChore } from "../watch/chores.ts";
+import { CLAIM_MS, RETRY_MS } from "./claim.ts";
 import { discardJob, startJob, stopJob } from "./job.ts";
 import {
 	actorOf,
@@ -35,7 +36,20 @@ import {
 import { IMPORT_KINDS, JOB_KINDS } from "./kinds.ts";
 import { jobResult, readFailure } from "./lines.ts";
 import { uploadFile } from "./make-job.ts";
-import { CLAIM_MS, workOffJobs } from "./work.ts";
+import { workOffJobs } from "./work.ts";
+
+/** Moves the clock until the work has ended, because a process pauses after a batch during which the clock moved. */
+async function onMovingClock({ clock }: JobDeps, work: Promise<void>): Promise<void> {
+	let hasEnded = false;
+	const ending = work.finally(() => {
+		hasEnded = true;
+	});
+	await until(async () => {
+		if (!hasEnded) await clock.moveBy(1_000);
+		return hasEnded;
+	});
+	await ending;
+}
 
 eachDatabase("a file that is uploaded", (database) => {
 	const { open, addPerson, upload, countConversions } = createJobSetup(database);
@@ -259,17 +273,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			await deps.clock.moveBy(10_000);
 			return (await reload(deps, found)).state === "previewed";
 		});
-		// The clock may have moved during a batch, after which the chore pauses. So the clock is moved until the
-		// chore has stopped.
-		let hasStopped = false;
-		const stopping = chore.stop().then(() => {
-			hasStopped = true;
-		});
-		await until(async () => {
-			await deps.clock.moveBy(1_000);
-			return hasStopped;
-		});
-		await stopping;
+		await onMovingClock(deps, chore.stop());
 		deepEqual([deps.clock.waitingTimers, log.lines], [0, []]);
 	});
 });
@@ -288,7 +292,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["applying", 500]);
 		// The claim of a process that died stays in the database.
 		const nowMs = deps.clock.nowMs();
-		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
+		ok(await claimJob(deps.store, "the dead", nowMs, nowMs + CLAIM_MS));
 		await workOffJobs({ ...deps, store: database.rival }, never);
 		equal(await countConversions(programme), 500, "another process has the claim");
 		await deps.clock.moveBy(CLAIM_MS);
@@ -332,7 +336,10 @@ eachDatabase("work on an uploaded file", (database) => {
 			...{ cause: "unexpected", firstLine: 2, lastLine: 4 },
 			atMs: deps.clock.nowMs(),
 		});
-		await deps.clock.moveBy(CLAIM_MS);
+		await deps.clock.moveBy(RETRY_MS.unexpected - 1);
+		await workOffJobs(deps, never);
+		equal(await count(), 0, "it is tried again later");
+		await deps.clock.moveBy(1);
 		await workOffJobs(deps, never);
 		deepEqual([(await reload(deps, job)).state, await count()], ["done", 3]);
 		equal((await reload(deps, job)).failure, null);
@@ -378,7 +385,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		};
 		const robbed = afterOneBatch(async () => {
 			const late = deps.clock.nowMs() + CLAIM_MS;
-			ok(await claimJob(database.rival.db, "the other", late, late + CLAIM_MS));
+			ok(await claimJob(database.rival, "the other", late, late + CLAIM_MS));
 		});
 		await workOffJobs(robbed, never);
 		equal(await countConversions(programme), 500);
@@ -400,6 +407,70 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
 		const late = await discardJob(deps, await reload(deps, job), actorOf(staff));
 		equal(late.ok, false, "a finished job stays on record");
+	});
+
+	test("stays with its process while a batch takes long, and another process that takes it makes the first one store nothing", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 700));
+		await workOffJobs(deps, never);
+		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
+		const rival = { ...deps, store: database.rival };
+		const before = (act: () => Promise<void>): JobDeps => {
+			let isFirst = true;
+			const transact: typeof deps.store.transact = async (work, options) => {
+				if (isFirst) {
+					isFirst = false;
+					await act();
+				}
+				return deps.store.transact(work, options);
+			};
+			return { ...deps, store: { ...deps.store, transact } };
+		};
+		const waited = Promise.withResolvers<void>();
+		const slow = before(async () => {
+			for (let waitedMs = 0; waitedMs < 3 * CLAIM_MS; waitedMs += 750) {
+				await deps.clock.moveBy(750);
+				const untilMs = deps.clock.nowMs() + CLAIM_MS;
+				await until(async () => (await reload(deps, job)).claim_until_ms === untilMs);
+				await workOffJobs(rival, never);
+			}
+			equal(await countConversions(programme), 0, "the rival has not taken it");
+			waited.resolve();
+		});
+		let looks = 0;
+		const work = workOffJobs(slow, () => ++looks > 2);
+		await Promise.race([waited.promise, work]);
+		await onMovingClock(deps, work);
+		equal(await countConversions(programme), 500);
+
+		// A suspended process renews nothing. Its timers fire when it continues.
+		const suspended = before(async () => {
+			const { claim_until_ms: untilMs } = await reload(deps, job);
+			const later = { ...rival, clock: { ...deps.clock, nowMs: () => untilMs } };
+			await workOffJobs(later, never);
+			equal((await reload(deps, job)).state, "done", "the rival has taken it");
+		});
+		await workOffJobs(suspended, never);
+		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["done", 700]);
+		deepEqual((await summaryOf(deps, job)).counts, { change: 700, already: 0, refused: 0 });
+		equal(deps.clock.waitingTimers, 0, "no renewal is left");
+	});
+
+	test("of several files takes turns, so that a long one does not hold up the others", async () => {
+		const { deps, staff, programme } = await open();
+		const long = await upload(deps, staff, "conversions", history(programme, 5_000));
+		const short = await upload(deps, staff, "conversions", history(programme, 3));
+		let yields = 0;
+		let rowsWhenShortEnded: number | null = null;
+		const yieldLoop = async () => {
+			yields += 1;
+			await deps.clock.moveBy(500);
+			const [{ state }, { done_rows }] = [await reload(deps, short), await reload(deps, long)];
+			if (state === "previewed") rowsWhenShortEnded ??= done_rows;
+		};
+		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop } }, never);
+		equal(rowsWhenShortEnded, 1_000, "the first file has had two batches, in one second");
+		deepEqual([yields, (await reload(deps, long)).state], [11, "previewed"]);
 	});
 
 	test("leaves the next file alone when another process has already cleared the old one", async () => {

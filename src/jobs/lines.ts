@@ -125,13 +125,13 @@ const FAILURE = z.object({
 /** Reason why a batch could not be stored, for the job's page. The log has the error itself. */
 export type BatchFailure = z.infer<typeof FAILURE>;
 
-export function writeFailure(error: unknown, rows: readonly JobRow[], atMs: number): string {
-	return JSON.stringify({
+export function failureOf(error: unknown, rows: readonly JobRow[], atMs: number): BatchFailure {
+	return {
 		cause: isDatabaseUnavailable(error) ? "database" : "unexpected",
 		firstLine: rows[0]?.line ?? 0,
 		lastLine: rows.at(-1)?.line ?? 0,
 		atMs,
-	} satisfies BatchFailure);
+	};
 }
 
 export function readFailure(json: string | null): BatchFailure | null {

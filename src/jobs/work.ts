@@ -1,7 +1,7 @@
 // Works on jobs, with one transaction for each batch: preparing → previewed, uploaded → previewed, applying →
 // done. A batch's changes, the verdicts on its lines and the progress of the job are stored together. So a job
-// continues after a crash, and no line counts twice. If a process dies, its claim expires, and another process
-// continues after the last stored batch.
+// continues after a crash, and no line counts twice. If a process dies, its claim expires within seconds (claim.ts), and
+// another process continues after the last stored batch.
 
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { SERVICE } from "../people/actor.ts";
@@ -10,11 +10,11 @@ import type { StatementsDeps } from "../statements/deps.ts";
 import {
 	advanceJob,
 	changeBatch,
-	claimJob,
 	deleteJob,
 	findBatch,
 	findJob,
 	findJobToClear,
+	hasUnclaimedJob,
 	type Job,
 	moveJob,
 	noteLinesGone,
@@ -23,29 +23,27 @@ import {
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
+import { CLAIM_MS, claim, keepClaimDuring, RETRY_MS } from "./claim.ts";
 import { discardJob, noteJob } from "./job.ts";
 import type { Cells, EarlierLines, JobKind, JobRow, JobScope, RowVerdict } from "./kind.ts";
 import { JOB_KINDS } from "./kinds.ts";
 import {
 	appendLines,
+	type BatchFailure,
+	failureOf,
 	type JudgedRow,
 	judgedRowsOf,
 	readLines,
 	readVerdicts,
 	type SettledRow,
-	writeFailure,
 	writeVerdicts,
 } from "./lines.ts";
 import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
 export type JobWorkDeps = InvitationsDeps & StatementsDeps;
 
-/**
- * Duration of a process's claim on a job, which is much longer than a batch takes. If the process dies, the
- * job waits this long.
- */
-export const CLAIM_MS = 30 * SECOND_MS;
-const CLAIM_BYTES = 16;
+/** Time for which a process works on a job before it turns to another one that waits. */
+const TURN_MS = SECOND_MS;
 
 /**
  * Time for which lines are stored while they wait for a person to read the preview, and after the job has
@@ -61,12 +59,30 @@ const SHORTEST_REST_MS = 10;
 /** Maximum pause after a batch, even if the batch took very long or the clock was changed. */
 const LONGEST_REST_MS = 500;
 
-/** Works on jobs until there is no more work for this process, or until the service stops. */
+/** Returns whether a job waits for a process. Processes ask this once a second. */
+export function isJobWaiting({ store, clock }: Pick<JobWorkDeps, "store" | "clock">): Promise<boolean> {
+	return hasUnclaimedJob(store.db, clock.nowMs());
+}
+
+/**
+ * Works on jobs until there is no more work for this process, or until the service stops. If several jobs wait, they
+ * take turns, so that a long one does not hold up the job of a process that died.
+ */
 export async function workOffJobs(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
+	const earlierOf = new Map<number, Earlier>();
 	while (!isStopping()) {
 		const job = await claim(deps);
 		if (job === undefined) break;
-		await workOff(deps, job, isStopping, (_, sinceMs) => rest(deps, sinceMs));
+		const earlier = earlierOf.getOrInsertComputed(job.id, () => createEarlier(deps, job));
+		let turnEndsMs = deps.clock.nowMs() + TURN_MS;
+		const mustRelease = async (): Promise<boolean> => {
+			if (isStopping()) return true;
+			if (deps.clock.nowMs() < turnEndsMs) return false;
+			turnEndsMs = deps.clock.nowMs() + TURN_MS;
+			return isJobWaiting(deps);
+		};
+		const afterBatch = (_: Job, sinceMs: number) => rest(deps, sinceMs);
+		if (await workOff(deps, job, { earlier, mustRelease, afterBatch })) earlierOf.delete(job.id);
 	}
 	await clearOld(deps, isStopping);
 }
@@ -86,12 +102,11 @@ export async function finishJob(
 	for (;;) {
 		const claimed = await claim(deps, id);
 		if (claimed !== undefined) {
-			await workOff(
-				deps,
-				claimed,
-				() => false,
-				async (job) => tell(job),
-			);
+			await workOff(deps, claimed, {
+				earlier: createEarlier(deps, claimed),
+				mustRelease: async () => false,
+				afterBatch: async (job) => tell(job),
+			});
 		}
 		const job = await findJob(deps.store.db, programmeId, publicId);
 		if (job === undefined || !hasWork(job)) return job;
@@ -100,35 +115,40 @@ export async function finishJob(
 	}
 }
 
-function claim({ store, clock, random }: JobWorkDeps, id?: number): Promise<Job | undefined> {
-	const nowMs = clock.nowMs();
-	return claimJob(store.db, random.hex(CLAIM_BYTES), nowMs, nowMs + CLAIM_MS, id);
-}
-
 export function hasWork({ state }: Job): boolean {
 	return state === "preparing" || state === "uploaded" || state === "applying";
 }
 
+interface Turn {
+	earlier: Earlier;
+	/** Returns whether the job must be left to another process, or to a later turn. */
+	mustRelease(): Promise<boolean>;
+	afterBatch(job: Job, sinceMs: number): Promise<void>;
+}
+
+/** Works on a job until it has no more work or must be released. Returns false if it was released. */
 async function workOff(
 	deps: JobWorkDeps,
 	claimed: Job,
-	isStopping: () => boolean,
-	afterBatch: (job: Job, sinceMs: number) => Promise<void>,
-): Promise<void> {
+	{ earlier, mustRelease, afterBatch }: Turn,
+): Promise<boolean> {
 	const { store, clock } = deps;
-	const earlier = createEarlier(deps, claimed);
 	let job: Job | undefined = claimed;
 	while (job !== undefined && hasWork(job)) {
-		if (isStopping()) {
-			// The claim is released, so that the next process need not wait until it expires.
-			await advanceJob(store.db, job, { claim_until_ms: 0 });
-			return;
+		if (await mustRelease()) {
+			// The claim ends now, so that the next process need not wait until it expires. The job is then the last in line.
+			await advanceJob(store.db, job, { claim_until_ms: clock.nowMs() });
+			return false;
 		}
 		const sinceMs = clock.nowMs();
-		job = await (job.state === "preparing" ? prepareBatch(deps, job) : workOnBatch(deps, job, earlier));
+		const present: Job = job;
+		job = await keepClaimDuring(deps, present, () =>
+			present.state === "preparing" ? prepareBatch(deps, present) : workOnBatch(deps, present, earlier),
+		);
 		if (job !== undefined) await afterBatch(job, sinceMs);
 		await clock.yieldLoop();
 	}
+	return true;
 }
 
 /** Pauses for as long as the batch took, so that requests and callbacks get at least half of the time. */
@@ -182,9 +202,7 @@ async function prepareBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefine
 			return collected.isLast ? endPreparation(trx, advanced, summary.rows, clock.nowMs()) : advanced;
 		});
 	} catch (error) {
-		await advanceJob(store.db, job, { failure: writeFailure(error, [], clock.nowMs()) }).catch(
-			() => undefined,
-		);
+		await noteFailure(deps, job, failureOf(error, [], clock.nowMs()));
 		throw error;
 	}
 }
@@ -214,12 +232,21 @@ async function workOnBatch(deps: JobWorkDeps, job: Job, earlier: Earlier): Promi
 			? previewBatch(deps, job, batch, earlier)
 			: applyBatch(deps, job, batch));
 	} catch (error) {
-		// The note is for the job's page. The chore logs the error. The batch is tried again when the claim has
-		// expired. The note itself may fail to be stored for the same reason as the batch.
-		const failure = writeFailure(error, rows, clock.nowMs());
-		await advanceJob(store.db, job, { failure }).catch(() => undefined);
+		await noteFailure(deps, job, failureOf(error, rows, clock.nowMs()));
 		throw error;
 	}
+}
+
+/**
+ * Stores the failure for the job's page, and the time of the next try. The chore logs the error. If the note cannot be
+ * stored, for the same reason as the batch, the batch is tried again when the claim has expired.
+ */
+async function noteFailure({ store }: JobWorkDeps, job: Job, failure: BatchFailure): Promise<void> {
+	const change = {
+		failure: JSON.stringify(failure),
+		claim_until_ms: failure.atMs + RETRY_MS[failure.cause],
+	};
+	await advanceJob(store.db, job, change).catch(() => undefined);
 }
 
 function scopeOf({ programme_id: programmeId, decided_by: side }: Job): JobScope {

@@ -8,7 +8,7 @@ import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
 import { CHORES, type ChoreName } from "../domain/chore.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
+import { isJobWaiting, type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { tellSales } from "../mail/sale-news.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
@@ -56,6 +56,10 @@ const SURE_LOOK_MS = 5 * SECOND_MS;
  * which a chore counts as late.
  */
 const SAVED_EVERY_MS = 20 * SECOND_MS;
+/** Minimum time between two searches for lines of jobs that are no longer needed. */
+const CLEARED_EVERY_MS = 10 * SECOND_MS;
+/** Minimum time between a failed run and the next one, because each failure is an error in the log. */
+const AGAIN_AFTER_MS = 5 * SECOND_MS;
 /** Maximum length of a stored error, so that it fits on one line of a page. */
 const MAX_ERROR_LENGTH = 200;
 
@@ -115,7 +119,13 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
  * whose process ended.
  */
 export function startJobChore(deps: JobWorkDeps & ChoreDeps): Loop {
-	return startChore(deps, "jobs", (isStopping) => workOffJobs(deps, isStopping));
+	const { clock } = deps;
+	let clearsAtMs = Number.NEGATIVE_INFINITY;
+	return startChore(deps, "jobs", async (isStopping) => {
+		if (clock.nowMs() < clearsAtMs && !(await isJobWaiting(deps))) return;
+		await workOffJobs(deps, isStopping);
+		clearsAtMs = clock.nowMs() + CLEARED_EVERY_MS;
+	});
 }
 
 /**
@@ -167,9 +177,11 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 		hasSucceeded = true;
 	}
 
+	const { intervalMs } = CHORES[name];
 	const loop = startLoop({
 		clock,
-		everyMs: () => (clock.isSure() ? CHORES[name].intervalMs : SURE_LOOK_MS),
+		everyMs: () => (clock.isSure() ? intervalMs : SURE_LOOK_MS),
+		againAfterMs: Math.max(intervalMs, AGAIN_AFTER_MS),
 		run,
 		onFailure(error) {
 			hasSucceeded = false;

@@ -70,7 +70,7 @@ import { findBalances, listEntries, sumOpenEntries } from "../../src/store/queri
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { claimJob, listJobs } from "../../src/store/queries/jobs.ts";
+import { claimJob, hasUnclaimedJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
 import {
 	findAnnounced,
@@ -364,7 +364,14 @@ const READS: readonly Read[] = [
 		},
 	],
 	["a notice that ends", ["notices_open"], (db) => endTroubles(db, [LARGE_RECEIVER], "success", START_MS)],
-	["the next job", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
+	[
+		"the next job",
+		["jobs_to_do"],
+		async (db) => {
+			await hasUnclaimedJob(db, START_MS);
+			await claimJob({ db, takeFreeRows: sql`` }, "claim", START_MS, START_MS);
+		},
+	],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findReceiverToMail(db, START_MS - 1)],
 	["the notices of a mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL_RECEIVER)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>

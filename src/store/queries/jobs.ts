@@ -164,22 +164,44 @@ export async function sumUnfinishedJobs(
 	return { files, bytes: Number(bytes ?? 0) };
 }
 
-/** Claims the oldest job that needs work and that no process works on. If `only` is given, no other job is claimed. */
+/** Returns whether a job needs work and no process works on it. */
+export async function hasUnclaimedJob(db: Db, nowMs: number): Promise<boolean> {
+	// The states are written out, because SQLite uses the partial index jobs_to_do only for literals.
+	const { rows } = await sql`select id from jobs where state in ('preparing', 'uploaded', 'applying')
+		and claim_until_ms <= ${nowMs} limit 1`.execute(db);
+	return rows.length > 0;
+}
+
+/**
+ * Claims the job that has waited for longest of those that need work and that no process works on. If `only` is given,
+ * no other job is claimed.
+ */
 export async function claimJob(
-	db: Db,
+	{ db, takeFreeRows }: Pick<Store, "db" | "takeFreeRows">,
 	claim: string,
 	nowMs: number,
 	claimUntilMs: number,
 	only: number | null = null,
 ): Promise<Job | undefined> {
 	const isMeant = only === null ? sql`true` : sql`id = ${only}`;
-	// The condition is repeated, because on PostgreSQL another process may have claimed the job after the list was read.
+	// A job whose row is locked is in the middle of a batch. The condition is repeated, because on PostgreSQL another
+	// process may have claimed the job after the list was read.
 	const { rows } = await sql<Job>`update jobs set claim = ${claim}, claim_until_ms = ${claimUntilMs}
 		where id = (select id from jobs where state in ('preparing', 'uploaded', 'applying') and claim_until_ms <= ${nowMs}
-				and ${isMeant} order by claim_until_ms, id limit 1)
+				and ${isMeant} order by claim_until_ms, id limit 1 ${takeFreeRows})
 			and claim_until_ms <= ${nowMs}
 		returning *`.execute(db);
 	return rows[0];
+}
+
+/** Prolongs a claim that was neither released nor taken away. */
+export async function renewClaim(
+	db: Db,
+	{ id, claim }: Pick<Job, "id" | "claim">,
+	untilMs: number,
+): Promise<void> {
+	const jobs = db.updateTable("jobs").set({ claim_until_ms: untilMs }).where("id", "=", id);
+	await jobs.where("claim", "=", claim).where("claim_until_ms", ">", 0).execute();
 }
 
 /**

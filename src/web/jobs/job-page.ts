@@ -7,12 +7,13 @@ import type { Fault } from "../../domain/fault.ts";
 import { sayMonth } from "../../domain/statement.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
+import { RETRY_MS } from "../../jobs/claim.ts";
 import { discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
 import { type BatchFailure, jobResult, readFailure } from "../../jobs/lines.ts";
 import { type JobSummary, type MoneyTotal, parseSummary, type TotalsOfOutcome } from "../../jobs/summary.ts";
-import { CLAIM_MS, hasWork } from "../../jobs/work.ts";
+import { hasWork } from "../../jobs/work.ts";
 import { LIMITS } from "../../people/limits.ts";
 import { findJob, type Job, type ListedJob } from "../../store/queries/jobs.ts";
 import type { JobState } from "../../store/tables/jobs.ts";
@@ -42,9 +43,19 @@ const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 	discarded: ["plain", "Discarded"],
 };
 
-export function stateOf(job: Job): readonly [ui.Tone, string] {
+export function stateOf(job: Job, nowMs: number): readonly [ui.Tone, string] {
 	if (areRemainingLinesRemoved(job)) return ["plain", "Stopped, rest discarded"];
-	return hasWork(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
+	if (!hasWork(job)) return STATES[job.state];
+	if (job.failure !== null) return ["warn", "Trying again"];
+	return isLeft(job, nowMs) ? ["warn", "Waiting for a process"] : STATES[job.state];
+}
+
+/**
+ * Returns whether a process has worked on the job and no process does so now. If it died less than three seconds ago,
+ * nobody can know that yet.
+ */
+function isLeft({ claim_until_ms: claimUntilMs }: Job, nowMs: number): boolean {
+	return claimUntilMs > 0 && claimUntilMs <= nowMs;
 }
 
 /**
@@ -136,6 +147,7 @@ interface JobView {
 	/** Sentence that says why this reader may not apply the job, or null if they may. */
 	notYours: string | null;
 	isMailOn: boolean;
+	nowMs: number;
 }
 
 /**
@@ -145,7 +157,8 @@ interface JobView {
 export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
-	const title = titleOf(job);
+	const nowMs = deps.clock.nowMs();
+	const title = titleOf(job, nowMs);
 	const view: JobView = {
 		job,
 		kind: JOB_KINDS[job.kind],
@@ -153,6 +166,7 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 		href: jobPath(c, job),
 		notYours: whyNotYours(job, deciderOf(c).side),
 		isMailOn: deps.mails.isOn,
+		nowMs,
 	};
 	const header = ui.pageHeader({
 		title,
@@ -183,8 +197,8 @@ async function renderBody(c: WebContext, deps: PageDeps, view: JobView): Promise
 }
 
 /** Returns the title of a job's page, which is its state in words that fit its kind. */
-function titleOf(job: Job): string {
-	const [, state] = stateOf(job);
+function titleOf(job: Job, nowMs: number): string {
+	const [, state] = stateOf(job, nowMs);
 	if (job.kind !== "statements") return state;
 	if (isNothingDue(job)) return "Nothing to issue";
 	return job.state === "previewed" ? "Check before you issue" : state;
@@ -216,13 +230,13 @@ function hintOf({ job, kind }: JobView): Content {
 	return html`<span class="break">${file}</span> · ${created}${started}`;
 }
 
-function renderProgress({ job, href, notYours }: JobView): Html {
+function renderProgress({ job, href, notYours, nowMs }: JobView): Html {
 	const [action, label] = job.state === "applying" ? ["stop", "Stop"] : ["discard", "Cancel"];
 	const text = progressOf(job);
 	return html`${failureMessage(job)}${ui.section({
 		id: "progress",
 		title: titleOfWork(job),
-		hint: "You can leave this page. The work continues, and the result appears here.",
+		hint: html`You can leave this page. ${outlookOf(job, nowMs)}, and the result appears here.`,
 		body: ui.padded(
 			html`<progress class="bar-share" max="${Math.max(job.row_count, 1)}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
 			html`<p class="soft" role="status">${text}</p>`,
@@ -230,6 +244,15 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 			notYours === null ? ui.buttonForm({ action: `${href}/${action}`, label }) : null,
 		),
 	})}`;
+}
+
+/** Returns who works on a job, in words. A failed batch has a message of its own. */
+function outlookOf(job: Job, nowMs: number): Html {
+	if (job.failure === null && job.claim_until_ms === 0) {
+		return html`It begins as soon as a process is free, which takes a few seconds`;
+	}
+	if (job.failure !== null || !isLeft(job, nowMs)) return html`The work continues`;
+	return html`No process has worked on it since ${ui.timeTag(job.claim_until_ms)}. It continues as soon as a process is free, which takes a few seconds`;
 }
 
 /** Returns how far a job has come, in words. */
@@ -383,8 +406,9 @@ function failureMessage(job: Job): Content {
 	const failure = readFailure(job.failure);
 	if (failure === null) return null;
 	const [cause, advice] = WHY[failure.cause];
+	const every = `every ${RETRY_MS[failure.cause] / SECOND_MS} seconds`;
 	if (job.state === "preparing") {
-		const retry = `It is tried again every ${CLAIM_MS / SECOND_MS} seconds.`;
+		const retry = `It is tried again ${every}.`;
 		const inLog =
 			failure.cause === "database" ? advice : "look for “a chore failed” in the service’s log at that time";
 		return message(
@@ -392,7 +416,7 @@ function failureMessage(job: Job): Content {
 			html`The next accounts could not be added up (${ui.timeTag(failure.atMs)}): ${cause}. ${retry} If it continues, ${inLog}.`,
 		);
 	}
-	const again = hasWork(job) ? `, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds` : "";
+	const again = hasWork(job) ? `, and they are tried again ${every}` : "";
 	return message(
 		"bad",
 		html`Lines ${count(failure.firstLine)} to ${count(failure.lastLine)} could not be ${job.state === "uploaded" ? "checked" : "stored"} (${ui.timeTag(failure.atMs)}): ${cause}. None of them was stored${again}. If it continues, ${advice}.`,

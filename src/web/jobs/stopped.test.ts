@@ -96,6 +96,28 @@ test("a failed batch is shown on the page with its lines and advice, until it su
 	doesNotMatch(done, /could not be stored/);
 });
 
+test("a job that no process works on says so, and since when", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	await site.addProgramme("Garden Shop");
+	const path = await upload(staff, "conversions", [HISTORY, ...lines]);
+	const textOf = async (claimUntilMs: number) => {
+		await site.store.db.updateTable("jobs").set({ claim_until_ms: claimUntilMs }).execute();
+		return (await staff.open(path)).text;
+	};
+	const free = await textOf(0);
+	match(free, /<h1>Checking the file<.*It begins as soon as a process is free/s);
+	const nowMs = site.deps.clock.nowMs();
+	const held = await textOf(nowMs + 1);
+	match(held, /<h1>Checking the file<.*The work continues/s);
+	const dead = await textOf(nowMs);
+	match(
+		dead,
+		/<h1>Waiting for a process<.*No process has worked on it since <time.*It continues as soon as/s,
+	);
+	doesNotMatch(dead, /The work continues/);
+	match((await staff.open("/import/conversions")).text, />Waiting for a process</);
+});
+
 test("a file that exceeds the limits on waiting files is refused on the form with advice", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const { db } = site.store;

@@ -58,11 +58,11 @@ export function receiveUpload(kind: JobKind): Answer {
 	};
 }
 
-async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKind): Promise<Response> {
+async function answerUploadPage(c: WebContext, deps: PageDeps, kind: JobKind): Promise<Response> {
 	const programme = c.get("programme");
 	const isImport = isImportKind(kind);
 	const jobs = await listJobs(
-		store.db,
+		deps.store.db,
 		programme?.id ?? null,
 		isImport ? IMPORT_KINDS : [kind.name],
 		MAX_LISTED_JOBS,
@@ -80,7 +80,7 @@ async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKin
 	return answerPage(c, {
 		title,
 		active: isImport ? "programmes" : programme === undefined ? "statements" : "conversions",
-		body: html`${header}${uploadSection(c, kind)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
+		body: html`${header}${uploadSection(c, kind)}${jobsSection(c, deps, kind, jobs)}${exampleSection(kind)}`,
 	});
 }
 
@@ -175,7 +175,7 @@ function exampleSection({ name, noun, example, columns }: JobKind): Html {
 	return ui.section({ id: "example", title: "What the file looks like", body });
 }
 
-function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
+function jobsSection(c: WebContext, deps: PageDeps, kind: JobKind, jobs: readonly ListedJob[]): Html {
 	const isImport = isImportKind(kind);
 	const empty = isImport
 		? "Files that you or other staff upload appear here."
@@ -185,12 +185,21 @@ function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): 
 	return ui.section({
 		id: "jobs",
 		title: isImport ? "Earlier imports" : kind.name === "payments" ? "Earlier files" : "Earlier decisions",
-		body: jobTable(c, jobs, isImport, ui.emptyState({ title: "None yet", text: empty })),
+		body: jobTable(c, deps, jobs, {
+			hasKinds: isImport,
+			empty: ui.emptyState({ title: "None yet", text: empty }),
+		}),
 	});
 }
 
 /** Lists jobs. The column with their kind is for lists of several kinds. */
-export function jobTable(c: WebContext, jobs: readonly ListedJob[], hasKinds: boolean, empty: Content): Html {
+export function jobTable(
+	c: WebContext,
+	{ clock }: Pick<PageDeps, "clock">,
+	jobs: readonly ListedJob[],
+	{ hasKinds, empty }: { hasKinds: boolean; empty: Content },
+): Html {
+	const nowMs = clock.nowMs();
 	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => kindLabel(name) };
 	return ui.dataTable<ListedJob>({
 		caption: "Jobs, unfinished ones first",
@@ -204,7 +213,7 @@ export function jobTable(c: WebContext, jobs: readonly ListedJob[], hasKinds: bo
 				cell: (job) => html`<a class="break" href="${jobPath(c, job)}">${originOf(job)}</a>`,
 			},
 			...(hasKinds ? [kindColumn] : []),
-			{ title: "State", cell: (job) => ui.badge(...stateOf(job)) },
+			{ title: "State", cell: (job) => ui.badge(...stateOf(job, nowMs)) },
 			{
 				title: "Lines",
 				isNumber: true,

@@ -167,15 +167,15 @@ function prepareSection(c: WebContext, { clock }: PageDeps): Html {
 const JOBS_SHOWN = 10;
 
 /** Lists the previews that nobody has applied or discarded yet, and the jobs that are under way. */
-async function jobsSection(c: WebContext, { store }: PageDeps): Promise<Html | null> {
-	const jobs = await listJobs(store.db, null, ["statements", "payments"], JOBS_SHOWN);
+async function jobsSection(c: WebContext, deps: PageDeps): Promise<Html | null> {
+	const jobs = await listJobs(deps.store.db, null, ["statements", "payments"], JOBS_SHOWN);
 	const unfinished = jobs.filter(({ state, lines }) => state !== "done" && lines === "kept");
 	if (unfinished.length === 0) return null;
 	return ui.section({
 		id: "jobs",
 		title: "Not finished yet",
 		hint: "Months that were prepared, and files of payments that were uploaded. Open them to continue.",
-		body: jobTable(c, unfinished, true, null),
+		body: jobTable(c, deps, unfinished, { hasKinds: true, empty: null }),
 	});
 }
 
