@@ -3,6 +3,8 @@ import { test } from "node:test";
 import {
 	amountAt,
 	amountLeft,
+	effectiveCommissions,
+	findCommission,
 	noRates,
 	ratesFor,
 	readAppliedRates,
@@ -29,20 +31,34 @@ test("an amount is the percentage of the basket plus the fixed amount, rounded o
 	}
 });
 
-test("the most specific rate applies: partnership and event type, partnership, programme and event type, programme", () => {
+test("a commission for an event type applies before a general one, and the partnership's before the programme's", () => {
 	const programme = {
 		...{ commission: rate("8"), fee: rate("2") },
-		byType: { LEAD: { commission: rate("0+5.00"), fee: rate("0+1.00") } },
+		byType: {
+			LEAD: { commission: rate("0+5.00"), fee: rate("0+1.00") },
+			SIGNUP: { commission: rate("0+2.00"), fee: rate("2") },
+		},
 	};
-	const partnership = { commission: rate("10"), byType: { SIGNUP: rate("0+3.00") } };
+	const partnership = { commission: rate("10"), byType: { SIGNUP: rate("0+3.00"), OTHER: rate("1") } };
 	const general = { commission: null, byType: {} };
-	assert.deepEqual(ratesFor(programme, null, "SALE"), { commission: rate("8"), fee: rate("2") });
-	assert.deepEqual(ratesFor(programme, general, "SALE"), { commission: rate("8"), fee: rate("2") });
-	assert.deepEqual(ratesFor(programme, general, "LEAD"), programme.byType.LEAD);
-	assert.deepEqual(ratesFor(programme, partnership, "LEAD"), { commission: rate("10"), fee: rate("0+1.00") });
-	assert.deepEqual(ratesFor(programme, partnership, "SIGNUP"), {
-		commission: rate("0+3.00"),
-		fee: rate("2"),
+	const cases = [
+		["SALE", "8", "10", "partnership"],
+		["LEAD", "0+5.00", "0+5.00", "programme's type"],
+		["SIGNUP", "0+2.00", "0+3.00", "partnership's type"],
+		["OTHER", "8", "1", "partnership's type"],
+		[null, "8", "10", "partnership"],
+	] as const;
+	for (const [eventType, usual, agreed, source] of cases) {
+		assert.deepEqual(findCommission(programme, partnership, eventType), { rate: rate(agreed), source });
+		for (const none of [null, general]) {
+			assert.deepEqual(findCommission(programme, none, eventType).rate, rate(usual), `${eventType}`);
+		}
+	}
+	assert.deepEqual(ratesFor(programme, partnership, "LEAD"), programme.byType.LEAD);
+	assert.deepEqual(ratesFor(programme, partnership, "SALE"), { commission: rate("10"), fee: rate("2") });
+	assert.deepEqual(effectiveCommissions(programme, partnership), {
+		general: rate("10"),
+		byType: { LEAD: rate("0+5.00"), SIGNUP: rate("0+3.00"), OTHER: rate("1") },
 	});
 });
 

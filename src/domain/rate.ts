@@ -69,17 +69,14 @@ export function amountLeft(basket: string, rate: AppliedRate): string {
 	return formatMinor((2n * scaled + whole) / (2n * whole), decimalCount(rate.amount));
 }
 
-/**
- * Returns the rates of a conversion. The commission is the most specific one of partnership and event type, partnership,
- * programme and event type, and programme.
- */
+/** Returns the rates of a conversion that is credited to the partnership, or to nobody if it is null. */
 export function ratesFor(
 	programme: ProgrammeRates,
 	partnership: PartnershipRates | null,
 	eventType: EventType,
 ): Rates {
 	const { fee } = programme.byType[eventType] ?? programme;
-	return { commission: commissionFor(programme, partnership, eventType), fee };
+	return { commission: findCommission(programme, partnership, eventType).rate, fee };
 }
 
 /** Commissions of a programme, which is all that partners may know of its rates. */
@@ -88,17 +85,27 @@ export interface ProgrammeCommissions {
 	byType: Readonly<Partial<Record<EventType, Pick<Rates, "commission">>>>;
 }
 
-function commissionFor(
+/** Whose rate a commission is, and whether it is agreed for the event type or in general. */
+export type CommissionSource = "partnership's type" | "programme's type" | "partnership" | "programme";
+
+/**
+ * Returns the commission that applies, and where it comes from. A partnership's general commission takes the place of the
+ * programme's general one, and a commission for an event type goes before both. So a partner with a percentage of its own
+ * still gets the programme's fixed amount for a lead. `eventType` is null for the event types that neither side names.
+ */
+export function findCommission(
 	programme: ProgrammeCommissions,
 	partnership: PartnershipRates | null,
-	eventType: EventType,
-): Rate {
-	return (
-		partnership?.byType[eventType] ??
-		partnership?.commission ??
-		programme.byType[eventType]?.commission ??
-		programme.commission
-	);
+	eventType: EventType | null,
+): { rate: Rate; source: CommissionSource } {
+	const agreed = eventType === null ? undefined : partnership?.byType[eventType];
+	if (agreed !== undefined) return { rate: agreed, source: "partnership's type" };
+	const usual = eventType === null ? undefined : programme.byType[eventType]?.commission;
+	if (usual !== undefined) return { rate: usual, source: "programme's type" };
+	const general = partnership?.commission ?? null;
+	return general === null
+		? { rate: programme.commission, source: "programme" }
+		: { rate: general, source: "partnership" };
 }
 
 /** A general rate, and the rates of the event types that have another one. */
@@ -112,8 +119,9 @@ export function effectiveCommissions(
 	programme: ProgrammeCommissions,
 	partnership: PartnershipRates | null,
 ): EffectiveRates {
-	return keepDifferent(partnership?.commission ?? programme.commission, (eventType) =>
-		commissionFor(programme, partnership, eventType),
+	return keepDifferent(
+		findCommission(programme, partnership, null).rate,
+		(eventType) => findCommission(programme, partnership, eventType).rate,
 	);
 }
 

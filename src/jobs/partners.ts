@@ -69,13 +69,13 @@ export const PARTNERS_IMPORT: JobKind = {
 		{
 			name: "rate",
 			means:
-				"The partner's commission in percent, such as 8 or 7,5. A fixed amount may follow, as in 8+1.00. Left out, the programme's commission applies.",
+				"The partner's commission in percent, such as 8 or 7,5. A fixed amount may follow, as in 8+1.00. It takes the place of the programme's general commission. Left out, that one applies.",
 			isOptional: true,
 		},
 		{
 			name: "event_rates",
 			means:
-				"Other commissions of the partner for some event types, separated by semicolons, such as “LEAD: 5.00 EUR; RENEWAL: 4 %”.",
+				"Other commissions of the partner for some event types, separated by semicolons, such as “LEAD: 5.00 EUR; RENEWAL: 4 %”. Event types that are left out have the programme's commission for them, if it has one.",
 			isOptional: true,
 			maxCharacters: MAX_BY_TYPE_LENGTH + 1,
 		},

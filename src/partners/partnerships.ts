@@ -8,7 +8,14 @@ import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/
 import { compareForm } from "../domain/form-changes.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate, zeroIn } from "../domain/money.ts";
-import { type Rate, readRate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
+import {
+	type PartnershipRates,
+	type Rate,
+	readRate,
+	storedRate,
+	writeByType,
+	writeRate,
+} from "../domain/rate.ts";
 import { parseCommissionsByType, parseFixed, sayByType, sayRate } from "../domain/rate-words.ts";
 import {
 	type Actor,
@@ -132,8 +139,8 @@ function judgeArchivedPartner({
 /** The fields of a partnership's form, as typed. */
 export interface PartnershipFields {
 	/**
-	 * General commission as a percentage. If it and `fixed` are empty, the programme's commission applies. Changes
-	 * apply to sales that are recorded from now on.
+	 * General commission as a percentage, which takes the place of the programme's general one. If it and `fixed` are
+	 * empty, that one applies. Changes apply to sales that are recorded from now on.
 	 */
 	rate: string;
 	/** Amount that is added to the percentage for each conversion. */
@@ -225,6 +232,20 @@ function readCommission(
 	});
 }
 
+/** Parses the commission of a partnership's form, for a look at what it leads to before it is saved. */
+export function readTypedCommission(
+	typed: Pick<PartnershipFields, "rate" | "fixed" | "eventRates">,
+	currency: string,
+): Checked<PartnershipRates> {
+	const read = readCommission(typed, currency);
+	if (!read.ok) return read;
+	const { rate = null, eventRates = "" } = read.value;
+	return succeed({
+		commission: rate === null ? null : readRate(rate, zeroIn(currency)),
+		byType: byTypeOf(eventRates, currency),
+	});
+}
+
 /** Parses commissions for event types and writes them in canonical form. */
 function readEventRates(text: string, currency: string): Result<string> {
 	const byType = parseCommissionsByType(text, currency, "eventRates");
@@ -280,14 +301,19 @@ async function saveCommission(
 	if (changed.length === 0) return [];
 	const stored = ownCommissionOf(partnership, currency);
 	const after = { ...stored, ...change };
-	const byType = parseCommissionsByType(after.eventRates, currency, "eventRates");
-	if (!byType.ok) throw new Error(`rates that were checked are not readable: ${after.eventRates}`);
-	const event_rates = writeByType(byType.value, writeRate);
+	const event_rates = writeByType(byTypeOf(after.eventRates, currency), writeRate);
 	await rows.changePartnership(trx, partnership, { commission_rate: after.rate, event_rates });
 	return changed.map((field) => {
 		const [before, now] = [stored, after].map((each) => sayCommission(field, each, currency));
 		return `${COMMISSION_LABELS[field]}: ${before} → ${now}`;
 	});
+}
+
+/** Reads commissions for event types in canonical form. */
+function byTypeOf(eventRates: string, currency: string): PartnershipRates["byType"] {
+	const byType = parseCommissionsByType(eventRates, currency, "eventRates");
+	if (!byType.ok) throw new Error(`rates that were checked are not readable: ${eventRates}`);
+	return byType.value;
 }
 
 function sayCommission(

@@ -106,7 +106,7 @@ eachDatabase("rates", (database) => {
 		deepEqual([sale.amounts, sale.rates], [["0.350", "0.000"], "12.5+0.100 0"]);
 	});
 
-	test("the commission of partnership and event type beats that of the partnership, of programme and event type, and of the programme", async () => {
+	test("a partner's general commission takes the place of the programme's general one, and of none for an event type", async () => {
 		const shop = await makeShop(site.deps);
 		await setProgramme(database.store.db, shop.programme.id, { credits_partners: 1 });
 		await setRates(shop, {
@@ -119,17 +119,22 @@ eachDatabase("rates", (database) => {
 		deepEqual((await bought(LEAD)).amounts, ["5.00", "1.00"], "programme and event type");
 		await agree(partner, { rate: "10", fixed: "0.50" });
 		deepEqual((await bought(SALE)).amounts, ["10.50", "2.00"], "partnership");
-		deepEqual((await bought(LEAD)).amounts, ["0.50", "1.00"], "partnership before programme and event type");
+		deepEqual((await bought(LEAD)).amounts, ["5.00", "1.00"], "programme and event type before partnership");
 		await agree(partner, { rate: "10", fixed: "0.50", eventRates: "LEAD: 7.00 EUR" });
 		const lead = await bought(LEAD);
 		deepEqual([lead.amounts, lead.rates], [["7.00", "1.00"], "0+7.00 0+1.00"], "partnership and event type");
+		deepEqual((await bought(SIGNUP)).amounts, ["2.00", "0.00"], "the programme's for the event type");
 		deepEqual(
-			(await bought(SIGNUP)).amounts,
-			["1.50", "0.00"],
-			"the event type has no commission of its own",
+			(await bought({ ...SIGNUP, eventType: "OTHER" })).amounts,
+			["1.50", "0.20"],
+			"no type is named",
 		);
 		await agree(partner, { eventRates: "LEAD: 7.00 EUR" });
-		deepEqual((await bought(SIGNUP)).amounts, ["2.00", "0.00"], "only the commission for leads is agreed");
+		deepEqual(
+			(await bought({ ...SIGNUP, eventType: "OTHER" })).amounts,
+			["0.80", "0.20"],
+			"nothing general is agreed",
+		);
 		const nobody = await report(shop, LEAD);
 		deepEqual([nobody.amounts, nobody.rates], [["0.00", "0.00"], "0 0"], "nobody is credited");
 		const assigned = await assignPartner(site.deps, staff, nobody.id, {

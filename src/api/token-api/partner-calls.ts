@@ -249,8 +249,12 @@ const PARTNERSHIP = z
 		id: PARTNERSHIP_ID,
 		programId: PROGRAMME_ID,
 		partnerId: PARTNER_ID,
-		commission: RATE.nullable().describe("The partner's own commission, or null if the programme's applies."),
-		eventRates: EVENT_COMMISSIONS.describe("The partner's own commissions for single event types."),
+		commission: RATE.nullable().describe(
+			"The partner's own general commission, or null if the programme's general one applies.",
+		),
+		eventRates: EVENT_COMMISSIONS.describe(
+			"The partner's own commissions for single event types. For any other event type the programme's `eventRates` apply, and then the general commission.",
+		),
 		codes: z
 			.array(z.string())
 			.meta({ description: "The coupon codes of the partner.", examples: [["SUMMER10"]] }),
@@ -343,7 +347,9 @@ const WIRE_FIELDS: Readonly<Record<string, string>> = {
 
 const COMMISSION_CHANGE = z
 	.strictObject({
-		commission: RATE_INPUT.nullable().describe("Null for the programme's commission."),
+		commission: RATE_INPUT.nullable().describe(
+			"The partner's own general commission, or null for the programme's. It does not replace the programme's `eventRates`.",
+		),
 		eventRates: EVENT_COMMISSIONS_INPUT,
 	})
 	.partial();

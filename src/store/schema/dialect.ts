@@ -46,6 +46,8 @@ export interface Dialect {
 	beforeMoves: readonly string[];
 	/** Columns that order `moves` for listeners, with the primary key over them. See `MoveOrder` in store.ts. */
 	moveKey: string;
+	/** Present time of the database in milliseconds, for what no process can write. */
+	presentMs: string;
 }
 
 const SQLITE: Dialect = {
@@ -64,6 +66,7 @@ const SQLITE: Dialect = {
 	bytewiseText: "text",
 	beforeMoves: [],
 	moveKey: "id integer primary key",
+	presentMs: "cast(unixepoch('subsec') * 1000 as integer)",
 };
 
 const POSTGRES: Dialect = {
@@ -106,6 +109,7 @@ const POSTGRES: Dialect = {
 				transaction_number(pg_snapshot_xmax(pg_current_snapshot())) - 1
 			),
 			primary key (transaction, id)`,
+	presentMs: "floor(extract(epoch from clock_timestamp()) * 1000)::bigint",
 };
 
 /**

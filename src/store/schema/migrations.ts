@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
 import { firstSchema } from "./first-schema.ts";
 import type { Db } from "./tables.ts";
+import { writtenOutCommissions } from "./written-out-commissions.ts";
 
 export interface Migration {
 	name: string;
@@ -22,6 +23,11 @@ export interface Migration {
 /** All migrations. A migration's position, counted from one, is the schema version that it leaves. */
 export const MIGRATIONS: readonly Migration[] = [
 	{ name: "first schema", isBreaking: true, statements: firstSchema },
+	{
+		name: "commissions of partners written out for event types",
+		isBreaking: false,
+		statements: writtenOutCommissions,
+	},
 ];
 
 export class SchemaTooNewError extends Error {

@@ -3,9 +3,14 @@
 
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { isZero, sampleAmount, shortenRate } from "../../domain/money.ts";
-import { effectiveCommissions } from "../../domain/rate.ts";
+import { effectiveCommissions, type PartnershipRates } from "../../domain/rate.ts";
 import { describeRates, sayByType, sayRate } from "../../domain/rate-words.ts";
-import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
+import {
+	changeState,
+	type PartnershipAddress,
+	readTypedCommission,
+	savePartnership,
+} from "../../partners/partnerships.ts";
 import {
 	type ClickOrders,
 	commissionsOf,
@@ -27,6 +32,7 @@ import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
+import { commissionSection, describeChange } from "./commission-section.ts";
 import { partnershipPath, rateOf, stateOf } from "./earned-section.ts";
 import { endSection } from "./end-section.ts";
 import { linkSection } from "./link-section.ts";
@@ -65,6 +71,10 @@ function withPartnership(
 	};
 }
 
+const SAVE = { label: "Save", tone: "primary" } as const;
+/** Button that shows what the typed commission leads to, and saves nothing. */
+const PREVIEW = { label: "Show what it earns", name: "preview", value: "yes" } as const;
+
 const END = {
 	label: "End partnership",
 	tone: "danger",
@@ -88,12 +98,21 @@ const RESUME = {
 		"Resume the partnership? Links bring a click ID again, and coupon codes credit the partner. Sales in between stay as they are.",
 } as const;
 
-export const showPartnership = withPartnership(renderPartnership);
+export const showPartnership = withPartnership((c, deps, partnership) =>
+	renderPartnership(c, deps, partnership),
+);
+
+/** What staff have typed and look at before they save it. */
+interface Preview {
+	typed: Record<"shown" | keyof ReturnType<typeof rateValues> | "codes", string>;
+	rates: PartnershipRates;
+}
 
 async function renderPartnership(
 	c: WebContext,
 	deps: WebDeps,
 	partnership: NamedPartnership,
+	preview?: Preview,
 ): Promise<Response> {
 	const { programme_public_id: programmeId, partner_public_id: partner, terms } = partnership;
 	const isStaff = page.standingOf(c) === "staff";
@@ -106,14 +125,21 @@ async function renderPartnership(
 	const form = FORM.show(c, {
 		action: partnershipPath(partnership),
 		shown: isStaff ? ["shown", "rate", "fixed", "eventRates", "codes"] : ["shown", "codes"],
-		values: { ...values, shown: String(new URLSearchParams(values)) },
+		values: preview?.typed ?? { ...values, shown: String(new URLSearchParams(values)) },
 		looks: rateLooks(page.programmeOf(c)),
 		rows: ({ fields }) =>
 			isStaff
 				? html`${fields("shown")}<div class="form-grid">${fields("rate", "fixed")}</div>${fields("eventRates", "codes")}`
 				: fields(),
-		send: "Save",
+		send: isStaff ? html`<div class="row">${ui.button(SAVE)}${ui.button(PREVIEW)}</div>` : SAVE.label,
 	});
+	const { programme_currency: currency } = partnership;
+	const commissions = commissionSection(
+		currency,
+		ratesOf(page.programmeOf(c)),
+		commissionsOf(partnership, currency),
+		preview?.rates,
+	);
 	const next = await nextStep(c, deps, page.programmeOf(c));
 	const facts = ui.facts([
 		["State", stateOf(partnership)],
@@ -121,6 +147,11 @@ async function renderPartnership(
 		["Terms when it began", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
 	]);
+	const agreed = ui.section({
+		id: "agreed",
+		title: "Partnership",
+		body: ui.padded(facts, page.may(c, "manage") ? form : null),
+	});
 	return page.answerPage(c, {
 		title: partnership.partner_name,
 		active: "programme-partners",
@@ -148,11 +179,8 @@ async function renderPartnership(
 					)
 				: null,
 			next === null ? null : ui.message("warn", next),
-			ui.section({
-				id: "agreed",
-				title: "Partnership",
-				body: ui.padded(facts, page.may(c, "manage") ? form : null),
-			}),
+			// What was asked for comes first, because the form is longer than a screen.
+			...(preview === undefined ? [agreed, commissions] : [commissions, agreed]),
 			await linkSection(c, deps, partnershipPath(partnership), [partnership]),
 			await clickSection(deps, partnership),
 			isStaff && partnership.ended_at_ms === null ? endSection(action, { ...END, confirm: STAFF_END }) : null,
@@ -177,10 +205,10 @@ function rateLooks(programme: Programme) {
 	const amount = `${sampleAmount(currency)} ${currency}`;
 	return {
 		rate: {
-			hint: `Leave both fields empty to use the programme's commission: ${usual.join("; ")}. Changes apply to sales recorded from now on.`,
+			hint: `It takes the place of the programme's general commission. Leave both fields empty to use that one. The programme's commission: ${usual.join("; ")}. Changes apply to sales recorded from now on.`,
 		},
 		eventRates: {
-			hint: `One a line, such as “LEAD: ${amount}” or “RENEWAL: 4 % + ${amount}”. They replace every other commission for that event type: ${EVENT_TYPES.join(", ")}.`,
+			hint: `One a line, such as “LEAD: ${amount}” or “RENEWAL: 4 % + ${amount}”. Event types that are not named here have the programme's commission for them, if it has one, and otherwise the general one above. Event types: ${EVENT_TYPES.join(", ")}.`,
 		},
 	};
 }
@@ -250,8 +278,20 @@ export const save = withPartnership(async (c, deps, partnership) => {
 	} = Object.fromEntries(new URLSearchParams(typed.shown));
 	const shown = typed.shown === "" ? undefined : { rate, fixed, eventRates, codes };
 	const address = addressOf(partnership);
+	const { programme_currency: currency } = partnership;
+	const isPreview = (await readTextFields(c, ["preview"])).preview !== "";
+	if (isPreview && page.standingOf(c) === "staff") {
+		const rates = readTypedCommission(typed, currency);
+		if (!rates.ok) return FORM.refuse(c, rates, () => showAgain(c, deps, address));
+		return renderPartnership(c, deps, partnership, { typed, rates: rates.value });
+	}
 	const saved = await savePartnership(deps, page.actorOf(c), address, typed, shown);
-	if (saved.ok) return page.leadTo(c, partnershipPath(partnership), "Saved.");
+	if (saved.ok) {
+		const now = (await findPartnership(deps.store.db, address.publicId)) ?? partnership;
+		const [before, after] = [commissionsOf(partnership, currency), commissionsOf(now, currency)];
+		const change = describeChange(currency, ratesOf(page.programmeOf(c)), before, after);
+		return page.leadTo(c, partnershipPath(partnership), `Saved. ${change}`.trim());
+	}
 	const isOvertaken = saved.fault.code === "changed_meanwhile";
 	return FORM.refuse(c, saved, () => showAgain(c, deps, address), isOvertaken ? {} : undefined);
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setProgramme } from "../../../test/support/change-rows.ts";
+import { setPartnership, setProgramme } from "../../../test/support/change-rows.ts";
 import { landingUrl } from "../../domain/click.ts";
 import { HOUR_MS, QUARTER_MS } from "../../domain/time.ts";
 import { invitePartner, withScheme } from "../../partners/partners.ts";
@@ -209,7 +209,7 @@ test("staff agree on a commission with a fixed amount and for event types, which
 	const at = `${path}/${partnership.public_id}`;
 	const staff = await site.signIn(await site.addStaff());
 	const form = (await staff.open(at)).text;
-	assert.match(form, /to use the programme&#39;s commission: 8 % of the basket; 5\.00 EUR for each lead\./);
+	assert.match(form, /The programme&#39;s commission: 8 % of the basket; 5\.00 EUR for each lead\./);
 	for (const [wrong, field, sentence] of [
 		[{ fixed: "-1" }, "fixed", "The fixed amount must not be negative"],
 		[{ fixed: "0.001" }, "fixed", "The fixed amount has too many decimals"],
@@ -224,7 +224,8 @@ test("staff agree on a commission with a fixed amount and for event types, which
 	}
 	const fields = { rate: "7,5", fixed: "1", eventRates: "signup: 2 EUR", codes: "" };
 	assert.equal((await staff.submit(at, fields)).status, 303);
-	const words = "<div>7.5 % of the basket + 1.00 EUR</div><div>2.00 EUR for each sign-up</div>";
+	const words =
+		"<div>7.5 % of the basket + 1.00 EUR</div><div>5.00 EUR for each lead</div><div>2.00 EUR for each sign-up</div>";
 	for (const page of [at, path]) assert.ok((await owner.open(page)).text.includes(words), page);
 	const shown = (await staff.open(at)).text;
 	assert.match(shown, /name="fixed" [^>]*value="1\.00"[\s\S]+>\nSIGNUP: 2\.00 EUR<\/textarea>/);
@@ -239,6 +240,55 @@ test("staff agree on a commission with a fixed amount and for event types, which
 			"Anna's Blog; rate: 7.5 % + 1.00 EUR → the programme's",
 		],
 	);
+});
+
+/** Returns the cells of the table "Commission by event type", one text for each row. */
+function commissionsIn(page: string): string[] {
+	const table = /<section[^>]* id="commission"[\s\S]*?<\/section>/.exec(page)?.[0] ?? "";
+	const rows = [...table.matchAll(/<tr[\s\S]*?<\/tr>/g)].map(([row]) => row).slice(1);
+	return rows.map((row) =>
+		[...row.matchAll(/<td[^>]*>([\s\S]*?)<\/td>/g)]
+			.map(([, cell = ""]) => cell.replace(/<[^>]*>/g, ""))
+			.join(" | "),
+	);
+}
+
+test("a partner who gets a percentage keeps the programme's amount for leads, and staff see both before and after saving", async (t) => {
+	const { site, path, programme, partnerships, browser: owner } = await openWithPartners(t);
+	await setProgramme(site.store.db, programme.id, { event_rates: "LEAD=0+5.00 0+1.00" });
+	const [partnership] = partnerships;
+	assert.ok(partnership);
+	await setPartnership(site.store.db, partnership.id, { commission_rate: null });
+	const at = `${path}/${partnership.public_id}`;
+	const staff = await site.signIn(await site.addStaff());
+	const lead = "Lead | 5.00 EUR for each conversion | The programme&#39;s, for this event type";
+	assert.deepEqual(commissionsIn((await staff.open(at)).text), [
+		lead,
+		"All other event types | 8 % of the basket | The programme&#39;s general one",
+	]);
+	const typed = { rate: "10", fixed: "", eventRates: "", codes: "", shown: "" };
+	const preview = await staff.submit(at, { ...typed, preview: "yes" });
+	assert.equal(preview.status, 200);
+	const same = "5.00 EUR for each conversion";
+	assert.deepEqual(commissionsIn(preview.text), [
+		`Lead | ${same} | ${same} no change | The programme&#39;s, for this event type`,
+		"All other event types | 8 % of the basket | 10 % of the basket | This partner&#39;s general one",
+	]);
+	assert.match(preview.text, /name="rate" [^>]*value="10"/, "the form keeps what was typed");
+	const wrong = await staff.submit(at, { ...typed, rate: "101", preview: "yes" });
+	assert.match(wrong.text, /id="rate-error">Rate must be a percentage from 0 to 100/);
+	assert.deepEqual(await site.audit("partnership.changed"), [], "a look saves nothing");
+	assert.equal((await staff.submit(at, typed)).status, 303);
+	const saved = (await staff.open(at)).text;
+	assert.match(saved, /Saved\. All other event types: 8 % of the basket → 10 % of the basket\./);
+	assert.deepEqual(commissionsIn(saved), [
+		lead,
+		"All other event types | 10 % of the basket | This partner&#39;s general one",
+	]);
+	assert.deepEqual(commissionsIn((await owner.open(at)).text), commissionsIn(saved), "owners read it, too");
+	const sly = await owner.submit(at, { ...typed, rate: "90", preview: "yes" });
+	assert.equal(sly.status, 303);
+	assert.deepEqual(commissionsIn((await owner.open(at)).text), commissionsIn(saved));
 });
 
 /** Returns the hidden values with which a form was opened, as a browser would send them back. */

@@ -122,7 +122,7 @@ const TERMS_FORM = declareForm({
 
 function eventRatesHint(currency: string): string {
 	const amount = `${sampleAmount(currency)} ${currency}`;
-	return `One a line, with commission and fee, such as “LEAD: ${amount}, fee 0” or “RENEWAL: 4 % + ${amount}, fee 2 %”. They replace the general rates for that event type: ${EVENT_TYPES.join(", ")}.`;
+	return `One a line, with commission and fee, such as “LEAD: ${amount}, fee 0” or “RENEWAL: 4 % + ${amount}, fee 2 %”. They replace the general rates for that event type, also for partners who have a general commission of their own: ${EVENT_TYPES.join(", ")}.`;
 }
 
 function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number } {
