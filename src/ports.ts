@@ -13,12 +13,13 @@ export interface Clock {
 	nowMs(): number;
 	/**
 	 * Returns the monotonic time for measuring durations. Nobody can set this clock, and its zero point has no
-	 * meaning.
+	 * meaning. It stands still while the machine is suspended.
 	 */
 	monotonicMs(): number;
 	/**
-	 * Returns false while this machine's clock and the database's clock differ by more than a minute. It is
-	 * then unknown which one is right, so no callback is sent and nothing is decided by time.
+	 * Returns false while this machine's clock and the database's clock differ by more than a minute, and after
+	 * the machine was suspended or its clock was set, until the database has been asked for the time. The time is
+	 * unknown then, so no callback is sent and nothing is decided by time.
 	 */
 	isSure(): boolean;
 	/** Calls `run` once after `delayMs`. The returned function cancels the call. */

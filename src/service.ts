@@ -313,7 +313,8 @@ const NOT_STORING: Unready = {
 };
 
 const UNSURE: Unready = {
-	reason: "This machine's clock and the database server's are more than a minute apart: set both by NTP.",
+	reason:
+		"This machine's clock and the database server's are more than a minute apart: set both by NTP. If the machine was only suspended, the database is being asked for the time.",
 };
 
 /**

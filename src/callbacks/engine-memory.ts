@@ -29,7 +29,7 @@ export class EngineMemory {
 	readonly #openTarget: OpenTarget;
 	/** Receivers whose target has changed since the current pass began. That pass may still read the old target. */
 	readonly #changedSincePassBegan = new Set<ReceiverId>();
-	/** Monotonic time at which the engine last got a slot. */
+	/** Monotonic time at which the engine last got a slot, or its machine was resumed. */
 	#gotSlotsAtMs = Number.NEGATIVE_INFINITY;
 	#backlog = {
 		countedAtMs: Number.NEGATIVE_INFINITY,
@@ -102,6 +102,15 @@ export class EngineMemory {
 		for (const id of ids) this.dueTimes.postpone(id, untilMs);
 	}
 
+	/**
+	 * Releases all waiting deliveries after the machine was suspended. They are read again, with their targets. Sales whose
+	 * transaction began before are read, too.
+	 */
+	resume({ nowMs, monotonicMs }: Moment): void {
+		this.#gotSlotsAtMs = monotonicMs;
+		this.postpone(this.buffer.waitingReceiverIds(), nowMs);
+	}
+
 	/** Notes that the URL or the secret of a receiver has changed. */
 	dropTarget(receiverId: ReceiverId, { nowMs, monotonicMs }: Moment): void {
 		this.buffer.dropTarget(receiverId, monotonicMs);
@@ -114,6 +123,7 @@ export class EngineMemory {
 	 */
 	addUnread({ deliveries, targets, readAtMs }: ReadyDeliveries, nowMs: number): AddedUnread {
 		// If the sale's transaction began before this engine took the slot, the previous owner may already have sent the callback.
+		// If it began before the machine was suspended, its target is old.
 		if (readAtMs <= this.#gotSlotsAtMs) return NONE_ADDED;
 		// The target is as old as the transaction. The engine may have missed a change of the target since then.
 		const when = { readAtMs, learnedAtMs: readAtMs };

@@ -18,7 +18,10 @@ import { SECOND_MS } from "../domain/time.ts";
 /** The engine's row in `engines`, without which it may write nothing. */
 export interface Lease {
 	engineId: number;
-	/** Monotonic time of the last renewal, taken before the database was asked. */
+	/**
+	 * Monotonic time of the last renewal, taken before the database was asked. It is negative infinity after the machine
+	 * was suspended.
+	 */
 	renewedAtMs: number;
 	/**
 	 * True if the last pass failed without an answer from the database. Its transaction may have been committed anyway.

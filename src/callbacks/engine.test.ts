@@ -10,7 +10,9 @@ import { addDelivery } from "../../test/support/rows.ts";
 import { SLOTS, slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { beginPause, endPause } from "../store/queries/delivery-pause.ts";
+import { lockProgramme } from "../store/queries/programmes.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
+import { setEndpoint } from "../store/queries/receivers.ts";
 import type { Store } from "../store/store.ts";
 import { PATIENT_FOR_MS } from "./slots.ts";
 import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./test-engine.test-support.ts";
@@ -122,6 +124,73 @@ describe("an engine whose row is gone", () => {
 		await clock.moveBy(200);
 		deepEqual(posted, ["1", "2", "1", "2", "3"]);
 		deepEqual([engine.counters.lateResults, await attempts()], [2, 3]);
+	});
+});
+
+describe("an engine whose machine was suspended", () => {
+	/** Suspends the machine for longer than an engine may be silent. Another engine takes its place meanwhile. */
+	async function replaceDuringSuspension(running: TestEngine): Promise<void> {
+		await running.clock.moveBy(1_000);
+		running.clock.suspend(SILENT_MS);
+		await removeRow(running);
+	}
+
+	test("sends no sale of its own process before it has renewed its lease, and leaves the sale to the new owner", async (t) => {
+		const running = await startEngine(t);
+		const { record, posted, listener, programme, ids, clock } = running;
+		await replaceDuringSuspension(running);
+		deepEqual(listener.onOwed(await record()), [programme.receiver_id], "the new owner must be notified");
+		deepEqual(posted, []);
+		await clock.moveBy(200);
+		deepEqual([posted, ids.length], [["1"], 2], "sent under the lease of a new row");
+	});
+
+	test("does not send what waited in its buffer when a request ends, and renews its lease first", async (t) => {
+		const running = await startEngine(t);
+		const { posted, letGo, engine, world, ids, clock } = running;
+		await fillBuffer(running);
+		deepEqual([posted.length, engine.counters.waitingOrInFlight], [3, 3]);
+		clock.suspend(SILENT_MS);
+		world.isAway = true;
+		await letGo();
+		await clock.moveBy(1_000);
+		deepEqual(posted.length, 3, "while the database does not answer");
+		world.isAway = false;
+		await clock.moveBy(3_000);
+		deepEqual([posted.slice(3), ids.length], [["4"], 1], "nobody took its slots, so it keeps its row");
+	});
+
+	test("uses no URL and obeys no permission that it read before", async (t) => {
+		const running = await startEngine(t);
+		const { programme, urls, posted, letGo, engine, store, record, listener, clock } = running;
+		const saveUrl = (url: string) =>
+			store.transact(async (trx) => {
+				const receiver = await lockProgramme(trx, programme.id);
+				ok(receiver);
+				await setEndpoint(trx, receiver, { url, form: "json", events: "" }, clock.nowMs());
+			});
+		/** Suspends the machine for too short a time to lose a lease, just before the engine wakes by itself. */
+		const sleepOver = async (change: () => Promise<unknown>) => {
+			await clock.moveBy(490 - (clock.monotonicMs() % 500));
+			clock.suspend(5_000);
+			await change();
+			await clock.moveBy(20);
+		};
+		await fillBuffer(running);
+		await sleepOver(() => saveUrl("https://shop.example/second"));
+		await letGo();
+		await clock.moveBy(100);
+		deepEqual(urls.slice(3), ["https://shop.example/second"], "a delivery that waited");
+		const committed = await record();
+		await sleepOver(() => saveUrl("https://shop.example/third"));
+		listener.onOwed(committed);
+		await clock.moveBy(100);
+		deepEqual(urls.slice(4), ["https://shop.example/third"], "a sale whose transaction began before");
+		clock.suspend(5_000);
+		await beginPause(store.db, null, START_MS);
+		listener.onOwed(await record());
+		await clock.moveBy(100);
+		deepEqual([posted.length, engine.counters.slots], [5, 0], "callbacks are held since then");
 	});
 });
 

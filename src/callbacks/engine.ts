@@ -8,7 +8,8 @@
 //
 // Two rules make this safe. A pass that writes first locks the engine's row, which another engine removes only if this
 // one was silent for too long. And the engine starts a request only while its last renewal is fresh. If a process dies,
-// the next owner of the slot sends the requests again that were in flight.
+// the next owner of the slot sends the requests again that were in flight. After the machine was suspended, the engine
+// takes nothing that it knows for granted: it sends nothing before a pass has renewed its row and read the queue again.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { SLOTS } from "../domain/slot.ts";
@@ -74,6 +75,11 @@ const POLL_FOR_MS = MINUTE_MS;
  * that the id is exact as a number.
  */
 const ENGINE_ID_BYTES = 6;
+/**
+ * Time that the shared clock must gain on the monotonic clock in one step of the engine to show that the machine was
+ * suspended. Corrections of the shared clock are much smaller, unless somebody set it, which is treated in the same way.
+ */
+const SUSPENDED_MS = SECOND_MS;
 const ALL_SLOTS: ReadonlySet<number> = new Set(Array.from({ length: SLOTS }, (_, slot) => slot));
 
 export class Engine {
@@ -95,10 +101,13 @@ export class Engine {
 	#failuresInARow = 0;
 	/** Monotonic time at which the main loop last began a step. */
 	#steppedAtMs = Number.NEGATIVE_INFINITY;
+	/** Difference between the shared clock and the monotonic clock when the main loop last began a step. */
+	#clockGapMs: number;
 
 	constructor(deps: EngineDeps) {
 		const { clock, store, caps } = deps;
 		this.#deps = deps;
+		this.#clockGapMs = this.#readClockGap();
 		this.#memory = new EngineMemory(caps, createTargetOpener(deps.sealingKey, deps.log));
 		this.#pass = createPass(store, deps.random);
 		this.#hold = new HoldWatch(deps);
@@ -180,8 +189,20 @@ export class Engine {
 	async #lookOutside(): Promise<void> {
 		const { clock, wire } = this.#deps;
 		this.#steppedAtMs = clock.monotonicMs();
+		if (this.#wasSuspended()) this.#resume();
+		this.#clockGapMs = this.#readClockGap();
 		if (wire.names === null) await wire.read();
 		await this.#hold.lookInTime();
+	}
+
+	/** Makes the engine renew its row and read everything again, because what it knows is older than it seems. */
+	#resume(): void {
+		if (this.#state.kind === "running" || this.#state.kind === "leaving") {
+			this.#state.lease.renewedAtMs = Number.NEGATIVE_INFINITY;
+		}
+		this.#timers.renewAtMs = 0;
+		this.#hold.lookSoon();
+		this.#memory.resume(this.#now());
 	}
 
 	#followIntent(): void {
@@ -459,7 +480,17 @@ export class Engine {
 	}
 
 	#maySend(): boolean {
-		return maySend(this.#state, this.#intent, this.#deps.clock.monotonicMs());
+		return !this.#wasSuspended() && maySend(this.#state, this.#intent, this.#deps.clock.monotonicMs());
+	}
+
+	/** Returns whether the machine was suspended since the main loop last began a step. */
+	#wasSuspended(): boolean {
+		return this.#readClockGap() - this.#clockGapMs > SUSPENDED_MS;
+	}
+
+	#readClockGap(): number {
+		const { nowMs, monotonicMs } = this.#now();
+		return nowMs - monotonicMs;
 	}
 
 	#now(): Moment {

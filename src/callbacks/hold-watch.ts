@@ -26,6 +26,11 @@ export class HoldWatch {
 		return this.#checkAtMs;
 	}
 
+	/** Makes the next query due at once. */
+	lookSoon(): void {
+		this.#checkAtMs = Number.NEGATIVE_INFINITY;
+	}
+
 	/** Asks the database whether callbacks are held, if the next query is due. */
 	async lookInTime(): Promise<void> {
 		const { store, clock, log } = this.#deps;

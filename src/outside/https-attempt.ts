@@ -55,6 +55,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	routes: readonly Route[] = [];
 	cancelDial: Cancel | undefined;
 
+	readonly #startedAtWallMs = Date.now();
+	readonly #deadlineMs: number;
 	readonly #owner: AttemptOwner;
 	readonly #resolve: (answer: PostbackAnswer) => void;
 	readonly #timings: AttemptTimings = { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: null };
@@ -66,8 +68,14 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	#isAnswerBegun = false;
 	#excerptReader: ExcerptReader | undefined;
 
-	constructor(owner: AttemptOwner, request: PostbackRequest, resolve: (answer: PostbackAnswer) => void) {
+	constructor(
+		owner: AttemptOwner,
+		request: PostbackRequest,
+		deadlineMs: number,
+		resolve: (answer: PostbackAnswer) => void,
+	) {
 		this.#owner = owner;
+		this.#deadlineMs = deadlineMs;
 		this.request = request;
 		this.#resolve = resolve;
 		this.startedAtMs = performance.now();
@@ -138,11 +146,27 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#owner.onOver(this);
 	}
 
-	onRequestStart(): void {
+	/** undici calls this immediately before it writes the request. */
+	onRequestStart(controller: Dispatcher.DispatchController): void {
+		if (this.#isTooLate()) {
+			this.expire();
+			controller.abort(new Error("the deadline has passed"));
+			return;
+		}
 		this.#isSent = true;
 		// The time that a reused connection waited for the poll phase does not count as the shop's time.
 		this.#stepStartedMs = performance.now();
 		this.#connection?.gate.expect();
+	}
+
+	/**
+	 * Returns whether the deadline has passed by either clock. If this process was stopped or its machine was suspended
+	 * while the connection was opened, another engine may own the slot and may have sent the callback. The timer of the
+	 * deadline comes too late then, and the monotonic clock stands still during a suspension.
+	 */
+	#isTooLate(): boolean {
+		const tookMs = Math.max(performance.now() - this.startedAtMs, Date.now() - this.#startedAtWallMs);
+		return tookMs >= this.#deadlineMs;
 	}
 
 	onResponseStarted(): void {

@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from "node:test";
 import { type Shop, type ShopOptions, startShop } from "../../test/support/shop.ts";
 import { type AddressRange, parseRange } from "../domain/address.ts";
 import type { PostbackRequest, Transport } from "../ports.ts";
-import { createHttpsTransport, type HttpsTransportOptions } from "./https-transport.ts";
+import { createHttpsTransport, DEADLINE_MS, type HttpsTransportOptions } from "./https-transport.ts";
 
 const HEADERS = ["Content-Type", "application/json", "X-Service-Nonce", "00ff"];
 const BODY = '{"orderId":"Größe 42"}';
@@ -104,6 +104,29 @@ test("a body of up to 64 KiB is read to its end, and the connection is reused", 
 	while (shop.connectionCount === shop.requests.length) {
 		assert.ok(shop.requests.length < 20, "no connection was used twice");
 		await transport.post(to(shop));
+	}
+});
+
+suite("if this process is stopped or its machine is suspended until the deadline has passed", () => {
+	for (const [what, clock] of [
+		["stopped", performance],
+		["suspended", Date],
+	] as const) {
+		for (const isReused of [false, true]) {
+			const connection = isReused ? "a connection that is open already" : "a connection that it still opens";
+			test(`nothing is sent on ${connection} (${what})`, async (t) => {
+				const { shop, transport } = await open(t);
+				if (isReused) await transport.post(to(shop));
+				const before = shop.requests.length;
+				const answer = transport.post(to(shop));
+				const read = clock.now.bind(clock);
+				t.mock.method(clock, "now", () => read() + DEADLINE_MS);
+				assert.deepEqual((await answer).outcome, { kind: "timeout", stage: "exchange" });
+				t.mock.restoreAll();
+				assert.deepEqual((await transport.post(to(shop))).outcome, { kind: "answered", status: 204 });
+				assert.equal(shop.requests.length, before + 1, "only the request after it arrived");
+			});
+		}
 	}
 });
 

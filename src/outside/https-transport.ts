@@ -120,7 +120,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	return {
 		post: (request) =>
 			new Promise((resolve) => {
-				const attempt = new Attempt(owner, request, resolve);
+				const attempt = new Attempt(owner, request, deadlineMs, resolve);
 				deadlines.add(attempt);
 				start(attempt);
 			}),

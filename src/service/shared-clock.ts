@@ -1,7 +1,8 @@
 // The time that all processes share. On PostgreSQL it is the database's time, which is read at the start and
 // every few seconds. Between two readings, and while the database is unreachable, the monotonic clock
-// continues it. This machine's clock is only compared with the shared time. On SQLite the machine's clock is
-// the only one.
+// continues it. That clock stands still while the machine is suspended. If it falls behind the machine's clock, the
+// database is asked at once, and nothing relies on the time before the answer. Otherwise this machine's clock is only
+// compared with the shared time. On SQLite the machine's clock is the only one.
 
 import { SECOND_MS } from "../domain/time.ts";
 import { judgeClockOffset } from "../domain/warning.ts";
@@ -30,30 +31,46 @@ export const ASKED_EVERY_MS = 5 * SECOND_MS;
 export const ASKED_AGAIN_AFTER_MS = SECOND_MS;
 
 /**
+ * Difference between the times that this machine's two clocks saw pass since the last reading, beyond which the machine
+ * must have been suspended, or its clock was set. Both follow NTP's corrections of their speed alike, so they do not
+ * drift apart otherwise. Machines count the time of a suspension in whole seconds.
+ */
+const MAX_DIVERGENCE_MS = SECOND_MS;
+
+/**
  * Opens the shared clock and reads the database's time once. It rejects if the database does not answer,
  * because there is no other time to rely on.
  */
 export async function openSharedClock(machine: Clock, readTime: Store["readTime"]): Promise<SharedClock> {
 	if (readTime === null) return { ...machine, offsetMs: () => null, stop: async () => undefined };
+	const wallZeroMs = (): number => machine.nowMs() - machine.monotonicMs();
 	const measure = async () => {
 		const askedAtMs = machine.monotonicMs();
+		// This is noted before the query. If the machine is suspended before the answer is read, the answer is too old.
+		const machineZeroMs = wallZeroMs();
 		const serverMs = await readTime();
 		// The server read its clock at some moment between the query and its answer.
-		return { earliestMs: serverMs - machine.monotonicMs(), latestMs: serverMs - askedAtMs };
+		const earliestMs = serverMs - machine.monotonicMs();
+		return { earliestMs, latestMs: serverMs - askedAtMs, machineZeroMs };
 	};
 	const first = await measure();
 	/** The database's time at which the monotonic clock was zero. */
 	let zeroMs = (first.earliestMs + first.latestMs) / 2;
+	/** This machine's time at which the monotonic clock was zero, when the database was last asked. */
+	let { machineZeroMs } = first;
+	let hasAskedEarly = false;
 	const loop = startLoop({
 		clock: machine,
 		everyMs: ASKED_EVERY_MS,
 		againAfterMs: ASKED_AGAIN_AFTER_MS,
 		firstAfterMs: ASKED_EVERY_MS,
 		async run() {
-			const { earliestMs, latestMs } = await measure();
+			const measured = await measure();
 			// The time is corrected only as far as the reading proves. A slow reading proves little and changes
 			// nothing.
-			zeroMs = Math.min(Math.max(zeroMs, earliestMs), latestMs);
+			zeroMs = Math.min(Math.max(zeroMs, measured.earliestMs), measured.latestMs);
+			machineZeroMs = measured.machineZeroMs;
+			hasAskedEarly = false;
 		},
 		// A database that does not answer is reported by other parts of the service.
 		onFailure: () => undefined,
@@ -62,12 +79,24 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 	const nowMs = (): number => Math.floor(machine.monotonicMs() + zeroMs);
 	const offsetMs = (): number => machine.nowMs() - nowMs();
 
+	/**
+	 * Returns whether this process may rely on the time. The machine's two clocks are compared now, so that a changed
+	 * clock or a suspended machine is noticed before the next reading.
+	 */
+	function isSure(): boolean {
+		if (Math.abs(wallZeroMs() - machineZeroMs) <= MAX_DIVERGENCE_MS) {
+			return judgeClockOffset(offsetMs()) !== "problem";
+		}
+		// The loop repeats a reading that fails.
+		if (!hasAskedEarly) loop.runSoon();
+		hasAskedEarly = true;
+		return false;
+	}
+
 	return {
 		...machine,
 		nowMs,
-		// The offset is computed from both clocks now, so that a changed clock or a suspended machine is noticed
-		// before the next reading.
-		isSure: () => judgeClockOffset(offsetMs()) !== "problem",
+		isSure,
 		offsetMs,
 		stop: loop.stop,
 	};

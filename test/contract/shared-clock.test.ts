@@ -29,6 +29,8 @@ function createWorld() {
 	let passedMs = 12_345;
 	let journey: Required<Journey> | null = { thereMs: 0, backMs: 0 };
 	let timers: { delayMs: number; run: () => void }[] = [];
+	let answers = Promise.resolve();
+	let asked = 0;
 	const ahead = { machineMs: 0, serverMs: 0 };
 	const serverMs = () => START_MS + passedMs + ahead.serverMs;
 	const machine: Clock = {
@@ -45,27 +47,43 @@ function createWorld() {
 		yieldLoop: async () => undefined,
 	};
 	const readTime = async () => {
+		asked++;
 		if (journey === null) throw new Error("no route to host");
 		passedMs += journey.thereMs;
 		const readMs = serverMs();
+		await answers;
 		passedMs += journey.backMs;
 		return readMs;
 	};
-	const setJourney = ({ thereMs = 0, backMs = 0 }: Journey) => {
-		journey = { thereMs, backMs };
+	const setJourney = (next: Journey | null) => {
+		journey = next === null ? null : { thereMs: next.thereMs ?? 0, backMs: next.backMs ?? 0 };
 	};
 	return {
 		ahead,
 		machine,
 		serverMs,
 		delays: () => timers.map(({ delayMs }) => delayMs),
+		setJourney,
 		pass: (ms: number) => {
 			passedMs += ms;
 		},
+		/** Suspends the machine. The monotonic clock stands still, and both other clocks go on. */
+		suspend: (ms: number) => {
+			ahead.machineMs += ms;
+			ahead.serverMs += ms;
+		},
+		/** Holds the answers to all queries for the time from now on. The returned function releases them. */
+		holdAnswers: () => {
+			const { promise, resolve } = Promise.withResolvers<void>();
+			answers = promise;
+			asked = 0;
+			return resolve;
+		},
+		/** Number of queries since the answers were last held. */
+		asked: () => asked,
 		/** Waits until the next query for the time was answered or has failed. */
 		async ask(next: Journey | null = {}) {
-			if (next === null) journey = null;
-			else setJourney(next);
+			setJourney(next);
 			const [timer, ...others] = timers;
 			deepEqual(others, [], "one question at a time");
 			timers = [];
@@ -74,8 +92,7 @@ function createWorld() {
 			await until(() => timers.length === 1);
 		},
 		open(first: Journey | null = {}) {
-			if (first === null) journey = null;
-			else setJourney(first);
+			setJourney(first);
 			return openSharedClock(machine, readTime);
 		},
 	};
@@ -170,7 +187,8 @@ test("a process is sure of the time exactly while its machine's clock is within 
 		[0, true],
 	] as const) {
 		world.ahead.machineMs = machineMs;
-		equal(clock.isSure(), isSure, `${machineMs} ms, without another question`);
+		await world.ask();
+		equal(clock.isSure(), isSure, `${machineMs} ms`);
 		equal(clock.offsetMs(), machineMs);
 		equal(clock.nowMs(), world.serverMs(), "the machine's clock is only compared");
 	}
@@ -181,6 +199,62 @@ test("a process is sure of the time exactly while its machine's clock is within 
 	world.ahead.serverMs = 59_000;
 	await world.ask();
 	equal(clock.isSure(), true);
+	await clock.stop();
+});
+
+test("after the machine was suspended or its clock was set, the database is asked at once, and nobody relies on the time before the answer", async () => {
+	const world = createWorld();
+	const clock = await world.open();
+	for (const change of [
+		() => world.suspend(20_000),
+		() => world.suspend(1_001),
+		() => {
+			world.ahead.machineMs -= 1_001;
+		},
+	]) {
+		const answer = world.holdAnswers();
+		change();
+		deepEqual([clock.isSure(), clock.isSure()], [false, false], "without another question");
+		await until(() => world.asked() === 1);
+		deepEqual([clock.isSure(), world.asked()], [false, 1], "it is asked once");
+		answer();
+		await until(clock.isSure);
+		equal(clock.nowMs(), world.serverMs());
+		deepEqual(world.delays(), [ASKED_EVERY_MS]);
+	}
+	world.suspend(1_000);
+	equal(clock.isSure(), true, "a difference of a second is no suspension");
+	await clock.stop();
+});
+
+test("an answer that waited while the machine was suspended does not make the process sure of the time", async () => {
+	const world = createWorld();
+	const clock = await world.open();
+	const first = world.holdAnswers();
+	world.suspend(20_000);
+	equal(clock.isSure(), false);
+	await until(() => world.asked() === 1);
+	world.suspend(20_000);
+	const second = world.holdAnswers();
+	first();
+	await until(() => !clock.isSure() && world.asked() === 1);
+	second();
+	await until(clock.isSure);
+	equal(clock.nowMs(), world.serverMs());
+	await clock.stop();
+});
+
+test("a machine that wakes while the database is away asks it every second, and is sure again after its first answer", async () => {
+	const world = createWorld();
+	const clock = await world.open();
+	world.setJourney(null);
+	world.suspend(20_000);
+	equal(clock.isSure(), false);
+	await until(() => world.delays()[0] === ASKED_AGAIN_AFTER_MS);
+	equal(clock.isSure(), false);
+	deepEqual(world.delays(), [ASKED_AGAIN_AFTER_MS], "it is not asked more often");
+	await world.ask();
+	deepEqual([clock.isSure(), clock.nowMs()], [true, world.serverMs()]);
 	await clock.stop();
 });
 
@@ -265,7 +339,7 @@ test("a service uses PostgreSQL's time, and accepts no signed call while its own
 	equal(await count("conversions"), 1, "pixel calls are still accepted");
 
 	machineAheadMs = 0;
-	equal(await ready(), 200);
+	await until(async () => (await ready()) === 200);
 	equal((await health()).reason, undefined);
 	equal((await send()).status, 201, "its nonce was not spent");
 	equal(await count("conversions"), 2);

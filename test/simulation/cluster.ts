@@ -113,7 +113,7 @@ export function createCluster(
 	}
 
 	function stall(process: ServiceProcess, leastMs: number): void {
-		process.stalledUntilMs = timeline.nowMs + drawStall(leastMs);
+		process.stall(drawStall(leastMs));
 	}
 
 	function drawStall(leastMs: number): number {
@@ -187,7 +187,7 @@ export function createCluster(
 			for (const process of up) {
 				process.mishaps.dieAfter(Number.POSITIVE_INFINITY);
 				process.clockOffsetMs = 0;
-				process.stalledUntilMs = 0;
+				process.wake();
 				process.stallWhenSendingMs = 0;
 			}
 			noteUp();

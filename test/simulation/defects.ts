@@ -173,9 +173,22 @@ export const DEFECTS: readonly Defect[] = [
 		by: () => 3 * SECOND_MS,
 	}),
 	defect({
+		name: "a process relies on its clock after its machine was suspended",
+		promise: "6 every request verifies and is fresh",
+		seed: 8,
+		module: () => import("../../src/service/shared-clock.ts"),
+		replaces: "openSharedClock",
+		by:
+			(genuine) =>
+			async (...world) => {
+				const clock = await genuine(...world);
+				return { ...clock, isSure: () => Math.abs(clock.offsetMs() ?? 0) <= MINUTE_MS };
+			},
+	}),
+	defect({
 		name: "a signature does not cover the query string",
 		promise: "6 every request verifies and is fresh",
-		seed: 9,
+		seed: 1,
 		module: () => import("../../src/domain/signature.ts"),
 		replaces: "canonicalString",
 		by:
@@ -350,7 +363,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a 500 counts as a final refusal",
 		promise: "the verdict follows from the answer",
-		seed: 4,
+		seed: 11,
 		module: () => import("../../src/domain/verdict.ts"),
 		replaces: "judgeOutcome",
 		by: (genuine) => (outcome) =>

@@ -60,6 +60,8 @@ interface Running {
 	mails: MailDispatcher;
 }
 
+/** Length of a suspension that every process notices. */
+const NOTICED_MS = 1_001;
 const PUBLIC_URL = "https://ringback.example";
 
 export class ServiceProcess implements Owner {
@@ -72,6 +74,9 @@ export class ServiceProcess implements Owner {
 	/** True if the process was killed. The results of its requests in flight are then not stored. */
 	wasKilled = false;
 	stalledUntilMs = 0;
+	suspendedMs = 0;
+	/** True if the machine is suspended during the present stall, so that its monotonic clock stands still. */
+	#isSuspended = false;
 	/**
 	 * Length of the stall that begins when the process next sends while more deliveries wait; zero for none.
 	 */
@@ -101,7 +106,7 @@ export class ServiceProcess implements Owner {
 		const bornAtMs = timeline.nowMs;
 		const machine: Clock = {
 			nowMs: () => timeline.nowMs + this.clockOffsetMs,
-			monotonicMs: () => timeline.nowMs - bornAtMs,
+			monotonicMs: () => timeline.nowMs - bornAtMs - this.sleptMs,
 			isSure: () => true,
 			after: (delayMs, run) => timeline.setTimer(this, delayMs, run),
 			yieldLoop: () => new Promise((resolve) => timeline.setTimer(this, 0, resolve)),
@@ -197,6 +202,30 @@ export class ServiceProcess implements Owner {
 		this.#site.onEnd(this);
 	}
 
+	/** Stalls the process for this long. Its machine is suspended meanwhile if the length is odd and over a second. */
+	stall(lengthMs: number): void {
+		// The kind is derived from the length. Drawing another random number would change the history of every seed.
+		this.#isSuspended = lengthMs > NOTICED_MS && lengthMs % 2 === 1;
+		this.stalledUntilMs = this.#site.timeline.nowMs + lengthMs;
+		if (this.#isSuspended) this.suspendedMs += lengthMs;
+	}
+
+	/** Ends the stall. */
+	wake(): void {
+		this.suspendedMs -= this.#sleepLeftMs;
+		this.stalledUntilMs = 0;
+	}
+
+	/** Time for which the machine has been suspended so far. */
+	get sleptMs(): number {
+		return this.suspendedMs - this.#sleepLeftMs;
+	}
+
+	/** Rest of the present suspension. */
+	get #sleepLeftMs(): number {
+		return this.#isSuspended ? Math.max(0, this.stalledUntilMs - this.#site.timeline.nowMs) : 0;
+	}
+
 	/** Stops cleanly, as in a deployment. */
 	async stop(): Promise<void> {
 		this.isStopping = true;
@@ -227,7 +256,7 @@ export class ServiceProcess implements Owner {
 	#maybeStall(): void {
 		const { waitingOrInFlight, inFlight } = this.#parts.engine.counters;
 		if (this.stallWhenSendingMs === 0 || waitingOrInFlight === inFlight) return;
-		this.stalledUntilMs = this.#site.timeline.nowMs + this.stallWhenSendingMs;
+		this.stall(this.stallWhenSendingMs);
 		this.stallWhenSendingMs = 0;
 	}
 

@@ -38,6 +38,7 @@ export interface Sent {
 	/** Path and query of the request. */
 	path: string;
 	outcome: Outcome | null;
+	/** Time at which the attempt ended. Time for which the sender's machine was suspended meanwhile is left out. */
 	endedAtMs: number | null;
 }
 
@@ -253,6 +254,7 @@ export function createStreamAuditor(site: {
 			const { host, origin } = new URL(request.url);
 			const path = request.getTarget ?? request.url.slice(origin.length);
 			const body = readFields(request, path);
+			const sleptBeforeMs = process.sleptMs;
 			let entry: Sent | undefined;
 			site.trace(`send ${process.number} ${origin}${path} ${request.headers.join(" ")} ${request.body}`);
 			site.attempt(() => {
@@ -291,7 +293,7 @@ export function createStreamAuditor(site: {
 					if (entry === undefined) return;
 					onTheWay.delete(entry);
 					entry.outcome = outcome;
-					entry.endedAtMs = timeline.nowMs;
+					entry.endedAtMs = timeline.nowMs - (process.sleptMs - sleptBeforeMs);
 				},
 			};
 		},

@@ -7,6 +7,8 @@ export interface Owner {
 	isAlive: boolean;
 	/** Time until which the owner is stalled. Its items wait until then. */
 	stalledUntilMs: number;
+	/** Total time for which the owner's machine was suspended. Its timers stood still in that time. */
+	suspendedMs: number;
 }
 
 interface Item {
@@ -14,7 +16,10 @@ interface Item {
 	/** Number that grows with each item. Among items for the same time, the lower number runs first. */
 	order: number;
 	owner: Owner | null;
+	/** Value of the owner's `suspendedMs` for which `atMs` was computed. */
+	suspendedMs: number;
 	run: () => void;
+	isTimer: boolean;
 	isCancelled: boolean;
 }
 
@@ -66,6 +71,12 @@ export class Timeline {
 			if (item === undefined) break;
 			if (item.isCancelled || item.owner?.isAlive === false) continue;
 			const { owner } = item;
+			if (item.isTimer && owner !== null && owner.suspendedMs > item.suspendedMs) {
+				item.atMs += owner.suspendedMs - item.suspendedMs;
+				item.suspendedMs = owner.suspendedMs;
+				this.#timers.push(item);
+				continue;
+			}
 			if (owner !== null && owner.stalledUntilMs > this.#nowMs) {
 				// The same item is used again, because the code that set it may still cancel it.
 				item.atMs = owner.stalledUntilMs;
@@ -92,7 +103,9 @@ export class Timeline {
 	}
 
 	#put(heap: Heap, owner: Owner | null, atMs: number, run: () => void): () => void {
-		const item: Item = { atMs, order: this.#order++, owner, run, isCancelled: false };
+		const { suspendedMs } = owner ?? { suspendedMs: 0 };
+		const isTimer = heap === this.#timers;
+		const item: Item = { atMs, order: this.#order++, owner, suspendedMs, run, isTimer, isCancelled: false };
 		heap.push(item);
 		return () => {
 			item.isCancelled = true;

@@ -10,6 +10,14 @@ export interface MovableClock extends Clock {
 	readonly waitingTimers: number;
 }
 
+export interface SuspendableClock extends MovableClock {
+	/**
+	 * Suspends the machine for this long and resumes it. The time of day goes on, but the monotonic clock and the timers
+	 * stand still, as on Linux.
+	 */
+	suspend(ms: number): void;
+}
+
 /** An arbitrary fixed time that is easy to recognise in a failed assertion. */
 export const START_MS = Date.UTC(2026, 0, 15, 12);
 
@@ -38,11 +46,12 @@ export interface ClockOptions {
 export function createClock(
 	startMs: number = START_MS,
 	{ leapMs = 0, isSure = () => true }: ClockOptions = {},
-): MovableClock {
+): SuspendableClock {
 	// Timers are stored in the order in which they were set. Among timers for the same time, the first one set
 	// fires first.
 	const timers = new Set<Timer>();
 	let nowMs = startMs;
+	let suspendedMs = 0;
 
 	async function moveTo(atMs: number): Promise<void> {
 		if (atMs < nowMs) throw new RangeError(`the clock is at ${nowMs} and cannot go back to ${atMs}`);
@@ -69,7 +78,7 @@ export function createClock(
 	return {
 		nowMs: () => nowMs,
 		// Like the machine's monotonic clock, this one does not start at the Unix epoch.
-		monotonicMs: () => nowMs - startMs,
+		monotonicMs: () => nowMs - startMs - suspendedMs,
 		isSure,
 		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
 		after(delayMs, run) {
@@ -79,6 +88,11 @@ export function createClock(
 		},
 		moveTo,
 		moveBy: (ms) => moveTo(nowMs + ms),
+		suspend(ms) {
+			nowMs += ms;
+			suspendedMs += ms;
+			for (const timer of timers) timer.atMs += ms;
+		},
 		get waitingTimers() {
 			return timers.size;
 		},
