@@ -4,6 +4,7 @@
 
 import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
+import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
 import type { Db } from "./tables.ts";
 import { writtenOutCommissions } from "./written-out-commissions.ts";
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
 		isBreaking: false,
 		statements: writtenOutCommissions,
 	},
+	{ name: "erasures", isBreaking: false, statements: erasureTables },
 ];
 
 export class SchemaTooNewError extends Error {
