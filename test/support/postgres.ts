@@ -93,8 +93,11 @@ export async function startPostgres({
 		const password =
 			primary === undefined ? randomBytes(16).toString("hex") : new URL(primary.url()).password;
 		const binaries = given ?? findBinaries(account, join(folder, "native"));
-		if (primary === undefined) await initialise(binaries.initdb, folder, dataFolder, password, account);
-		else await copyAsStandby(primary, dataFolder, account);
+		if (primary === undefined) {
+			// PostgreSQL 15, which Debian has, knows neither the option nor the setting.
+			const hasIterations = given === undefined;
+			await initialise(binaries.initdb, { folder, dataFolder, password, account, hasIterations });
+		} else await copyAsStandby(primary, dataFolder, account);
 		const port = await freePort();
 		const url = (database = "postgres") => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
 		const start = () => {
@@ -132,10 +135,20 @@ export async function startPostgres({
 
 async function initialise(
 	initdb: string,
-	folder: string,
-	dataFolder: string,
-	password: string,
-	account: Account | undefined,
+	{
+		folder,
+		dataFolder,
+		password,
+		account,
+		hasIterations,
+	}: {
+		folder: string;
+		dataFolder: string;
+		password: string;
+		account: Account | undefined;
+		/** Whether the number of rounds of the password's hash can be set. */
+		hasIterations: boolean;
+	},
 ): Promise<void> {
 	// The server needs a password, because any user of the machine can reach the port, and a database
 	// administrator can run programs.
@@ -149,7 +162,7 @@ async function initialise(
 		"--locale=C",
 		"--no-sync",
 		// The password is random and long, so a slow hash protects nothing, and every connection would compute it.
-		"--set=scram_iterations=1",
+		...(hasIterations ? ["--set=scram_iterations=1"] : []),
 	];
 	await promisify(execFile)(initdb, [`--pgdata=${dataFolder}`, `--pwfile=${passwordFile}`, ...options], {
 		...account,
