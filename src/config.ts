@@ -251,6 +251,7 @@ export function warningSettings(config: Config): WarningSettings {
 		hasMail: config.smtpUrl !== null,
 		allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 		isOnFile: config.database.kind === "sqlite",
+		backupDays: config.backupDays,
 	};
 }
 

@@ -25,6 +25,7 @@ import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { keyIssueManyCommand } from "./cli/many-keys.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
+import { recordBackupCommand } from "./cli/record-backup.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeNotAllowed, describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { verifyCommand } from "./cli/verify.ts";
@@ -43,6 +44,7 @@ const COMMANDS: readonly Command[] = [
 	doctorCommand,
 	healthCommand,
 	backupCommand,
+	recordBackupCommand,
 	restoreCommand,
 	verifyCommand,
 	moveCommand,

@@ -307,6 +307,15 @@ export const SETTINGS = {
 		180,
 		"Finished callbacks and other old records are removed after this. See [What is kept](sizing.md#what-is-kept-for-how-long).",
 	),
+	backupDays: row(
+		"RINGBACK_BACKUP_DAYS",
+		{
+			takes: "a whole number from 1 to 90, or `off`",
+			parse: (text) => (text === "off" ? null : wholeNumber(1, 90).parse(text)),
+		},
+		3,
+		"The service warns when the last backup is older than this, or when there has been none since the start. See [Backups by other programs](backups.md#backups-by-other-programs).",
+	),
 	accessLog: row(
 		"RINGBACK_ACCESS_LOG",
 		oneOf(["on", "off"]),

@@ -156,7 +156,7 @@ function describeClock({ clockOffsetMs, nowMs }: WatchedState): Finding {
 }
 
 async function describeWell(state: WatchedState, store: Store): Promise<Finding[]> {
-	const { schema, processes, chores, backedUpAtMs, disk, nowMs } = state;
+	const { schema, processes, chores, disk, nowMs } = state;
 	const { queued, databaseBytes } = await readFigures(store, nowMs);
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
 	const names = alive.map(
@@ -178,13 +178,22 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 			: ok("processes", `running: ${names.join(", ")}`),
 		ok("queue", `${queued === 1 ? "1 callback waits" : `${queued} callbacks wait`}${due}`),
 		ok("disk", `the database has ${sayBytes(databaseBytes)}${free}`),
-		// Nothing is reported if Ringback itself has made no backup. PostgreSQL has its own tools for backups,
-		// and some operators copy disks.
-		...(backedUpAtMs === null
-			? []
-			: [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)]),
+		describeBackups(state),
 		ok("delivery", "callbacks are not held"),
 	];
+}
+
+function describeBackups({ backups: { last }, settings: { backupDays } }: WatchedState): Finding {
+	if (last !== null) {
+		const size = last.bytes === null ? "" : `, ${sayBytes(last.bytes)}`;
+		return ok("backup", `the last has everything that was stored by ${isoTime(last.atMs)}${size}`);
+	}
+	return ok(
+		"backup",
+		backupDays === null
+			? "none is known, and RINGBACK_BACKUP_DAYS=off says that this is meant"
+			: `none is known yet; a warning follows when the database is ${backupDays === 1 ? "a day" : `${backupDays} days`} old`,
+	);
 }
 
 async function checkDns({ transport }: Workplace): Promise<Finding> {

@@ -12,6 +12,7 @@ const SETTINGS: WarningSettings = {
 	hasMail: true,
 	allowsPrivateRanges: false,
 	isOnFile: false,
+	backupDays: 3,
 };
 const HTTPS: WarningSettings = { ...SETTINGS, publicUrl: "https://ringback.example" };
 const TRUSTING: WarningSettings = {

@@ -25,6 +25,8 @@ export interface WarningSettings {
 	allowsPrivateRanges: boolean;
 	/** True if the database is a SQLite file. */
 	isOnFile: boolean;
+	/** Age in days at which the last backup counts as old, or null if the operator does not want to be warned. */
+	backupDays: number | null;
 }
 
 /** The parts of a request that show how it reached the service. */

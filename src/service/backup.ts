@@ -14,9 +14,10 @@ import { realClock } from "../outside/clock.ts";
 import { partialName, replaceDurably } from "../outside/durable-file.ts";
 import { createRandom } from "../outside/random.ts";
 import type { BrokenRule } from "../store/queries/ledger.ts";
-import { noteBackup } from "../store/queries/system.ts";
+import { noteBackup, noteFailedBackup } from "../store/queries/system.ts";
 import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "../store/sqlite/file.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
 import {
 	BackupError,
 	explainFailure,
@@ -57,20 +58,42 @@ export interface BackupReport {
  * packed file, which is a fifth of the copy in measurements and a third at worst.
  */
 const NEEDED_SHARE = 1.35;
+/** Maximum length of the reason of a failure, so that it fits on one line of a page. */
+const MAX_FAILURE_LENGTH = 200;
 
 export async function backUpSqlite(
 	config: Pick<Config, "secretKey"> & { databasePath: string },
 	request: BackupRequest,
 ): Promise<BackupReport> {
 	const { databasePath } = config;
-	const { tell, passphrase } = request;
 	const path = resolve(request.path);
-	const folder = dirname(path);
 	const startedAtMs = realClock.nowMs();
 	refuseTarget(path, databasePath, request.mayOverwrite);
+	const written = await writeBackup(config, request, path).catch(async (error: unknown) => {
+		// Staff are warned of it. If the database cannot even record this, the last backup will be old soon.
+		const failure = { atMs: startedAtMs, note: sayReason(error).slice(0, MAX_FAILURE_LENGTH) };
+		await withStore(databasePath, ({ db }) => noteFailedBackup(db, failure)).catch(() => undefined);
+		throw error;
+	});
+	const bytes = statSync(path).size;
+	const noted = { atMs: Date.parse(written.manifest.createdAt), bytes, note: path };
+	const noteProblem = await withStore(databasePath, (store) =>
+		store.transact((trx) => noteBackup(trx, noted)),
+	).then(() => null, sayReason);
+	const tookMs = realClock.nowMs() - startedAtMs;
+	return { path, bytes, ...written, noteProblem, tookMs };
+}
+
+async function writeBackup(
+	config: Pick<Config, "secretKey"> & { databasePath: string },
+	{ tell, passphrase, mayOverwrite }: BackupRequest,
+	path: string,
+): Promise<Pick<BackupReport, "manifest" | "broken" | "hasKey">> {
+	const { databasePath } = config;
+	const folder = dirname(path);
 	await refuseFullDisk(folder, readUsedBytes(databasePath) * NEEDED_SHARE, "A backup");
 	const key = findKeyFor(databasePath, config);
-	const written = await withPartialFiles(async (partial) => {
+	return withPartialFiles(async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
 		// Everything that was acknowledged before this time is stored, so the copy contains it.
@@ -96,23 +119,17 @@ export async function backUpSqlite(
 		tell("reading it back");
 		await refuseUnreadable(packed);
 		// The target is checked again, because making the copy may have taken minutes.
-		refuseTarget(path, databasePath, request.mayOverwrite);
+		refuseTarget(path, databasePath, mayOverwrite);
 		replaceDurably(packed, path);
-		return { manifest, broken: checked.ledger?.broken ?? [] };
+		return { manifest, broken: checked.ledger?.broken ?? [], hasKey: key !== null };
 	});
-	const noteProblem = await recordBackup(databasePath, Date.parse(written.manifest.createdAt)).then(
-		() => null,
-		sayReason,
-	);
-	const tookMs = realClock.nowMs() - startedAtMs;
-	return { path, bytes: statSync(path).size, ...written, hasKey: key !== null, noteProblem, tookMs };
 }
 
-/** Records the time of the backup. The System page and `ringback doctor` warn if the last backup is old. */
-async function recordBackup(databasePath: string, atMs: number): Promise<void> {
+/** Opens the database for a moment, to record the result of a backup. System and `ringback doctor` show it. */
+async function withStore(databasePath: string, work: (store: Store) => Promise<unknown>): Promise<void> {
 	const store = openSqlite(databasePath, realClock);
 	try {
-		await noteBackup(store.db, atMs);
+		await work(store);
 	} finally {
 		await store.close();
 	}

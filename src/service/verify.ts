@@ -148,7 +148,7 @@ export async function checkSqliteFile(
 	const damage = findDamage(path);
 	// A damaged file is not read further, because the results would be meaningless.
 	if (damage.length > 0) {
-		const schema = { version: 0, oldestProgram: 0, firstName: null };
+		const schema = { version: 0, oldestProgram: 0, firstName: null, createdAtMs: null };
 		const secrets = { total: 0, unopened: null };
 		return { damage, schema, schemaProblem: "it cannot be read", ledger: null, secrets };
 	}

@@ -35,9 +35,14 @@ const CHANGES: Readonly<Record<string, (row: Row) => Row>> = {
 	moves: ({ id }) => ({ transaction: id }),
 	// The claims belong to processes of the old installation, which have ended.
 	jobs: () => ({ claim: null, claim_until_ms: 0 }),
-	// `ringback backup` cannot back up PostgreSQL. If this time were copied, the warning about an old backup would never
-	// disappear.
-	network: () => ({ backed_up_at_ms: null }),
+	// The backups of the file are none of the new database.
+	network: () => ({
+		backed_up_at_ms: null,
+		backup_bytes: null,
+		backup_note: null,
+		backup_failed_at_ms: null,
+		backup_failure: null,
+	}),
 };
 
 export function countCopied(from: DatabaseSync): RowCounts {

@@ -15,6 +15,8 @@ import {
 
 const NOW_MS = Date.UTC(2026, 0, 2, 12);
 const ago = (minutes: number): number => NOW_MS - minutes * MINUTE_MS;
+const backupOf = (atMs: number) => ({ atMs, bytes: null, note: null });
+const backedUpAt = (atMs: number) => ({ backups: { last: backupOf(atMs), failed: null } });
 const WORKER: ProcessRecord = {
 	instance: "0a1b2c3d",
 	host: "one",
@@ -38,12 +40,14 @@ const SOUND: WatchedState = {
 	schema: { version: 1, known: 1 },
 	processes: [WORKER, WEB],
 	disk: { freeBytes: 50, sizeBytes: 100 },
-	backedUpAtMs: NOW_MS - DAY_MS,
+	createdAtMs: NOW_MS - 90 * DAY_MS,
+	backups: { last: backupOf(NOW_MS - DAY_MS), failed: null },
 };
 const find = (change: Partial<WatchedState>) => findWarnings({ ...SOUND, ...change });
 const settings = (change: Partial<WatchedState["settings"]>) => ({
 	settings: { ...SOUND.settings, ...change },
 });
+const NO_BACKUPS = { last: null, failed: null };
 const HELD = { sinceMs: ago(60), heldBy: null, waiting: 12, due: 3 };
 
 describe("what staff are warned of", () => {
@@ -136,9 +140,39 @@ describe("what staff are warned of", () => {
 		],
 		["an old schema", { schema: { version: 1, known: 2 } }, ["schema_differs"]],
 		["a new schema", { schema: { version: 3, known: 2 } }, ["schema_differs"]],
-		["a database without a backup by Ringback", { backedUpAtMs: null }, []],
-		["a backup that is almost three days old", { backedUpAtMs: NOW_MS - 3 * DAY_MS + 1 }, []],
-		["a backup that is three days old", { backedUpAtMs: NOW_MS - 3 * DAY_MS }, ["backup_old"]],
+		["a backup that is almost three days old", backedUpAt(NOW_MS - 3 * DAY_MS + 1), []],
+		["a backup that is three days old", backedUpAt(NOW_MS - 3 * DAY_MS), ["backup_old"]],
+		[
+			"a backup that is as old as the operator allows",
+			{ ...settings({ backupDays: 10 }), ...backedUpAt(NOW_MS - 10 * DAY_MS) },
+			["backup_old"],
+		],
+		[
+			"an old backup of which the operator is not to be warned",
+			{ ...settings({ backupDays: null }), ...backedUpAt(0) },
+			[],
+		],
+		["a new database without a backup", { backups: NO_BACKUPS, createdAtMs: NOW_MS - 3 * DAY_MS + 1 }, []],
+		[
+			"a database of three days without a backup",
+			{ backups: NO_BACKUPS, createdAtMs: NOW_MS - 3 * DAY_MS },
+			["backup_missing"],
+		],
+		[
+			"a database without a backup of which the operator is not to be warned",
+			{ ...settings({ backupDays: null }), backups: NO_BACKUPS },
+			[],
+		],
+		[
+			"a backup that failed after one that succeeded",
+			{ backups: { last: backupOf(NOW_MS - DAY_MS), failed: { atMs: ago(1), note: "the disk is full" } } },
+			["backup_failed"],
+		],
+		[
+			"a backup that failed before one ever succeeded",
+			{ backups: { last: null, failed: { atMs: ago(1), note: null } } },
+			["backup_failed", "backup_missing"],
+		],
 		["a disk with a tenth left", { disk: { freeBytes: 10, sizeBytes: 100 } }, []],
 		["a disk with less", { disk: { freeBytes: 9, sizeBytes: 100 } }, ["disk_filling"]],
 		["a disk that cannot be read", { disk: null }, []],

@@ -70,8 +70,6 @@ type Found = Sentence | readonly Sentence[] | null;
  */
 const OVERDUE_MS = 5 * MINUTE_MS;
 const LEAST_FREE_SHARE = 0.1;
-/** Age at which the last backup counts as old. Backups are made every night, and two in a row may fail. */
-const BACKUP_OLD_MS = 3 * DAY_MS;
 
 /** All checks, in the order in which staff see their warnings. */
 export const CHECKS: readonly Check[] = [
@@ -87,7 +85,9 @@ export const CHECKS: readonly Check[] = [
 	{ kind: "provider_unavailable", area: "sign-in", find: findProvider },
 	{ kind: "schema_differs", area: "schema", find: findSchema },
 	{ kind: "disk_filling", area: "disk", find: findDisk },
-	{ kind: "backup_old", area: "backup", find: findBackup },
+	{ kind: "backup_failed", area: "backup", find: findFailedBackup },
+	{ kind: "backup_old", area: "backup", find: findOldBackup },
+	{ kind: "backup_missing", area: "backup", find: findMissingBackup },
 	{ kind: "untrusted_proxy", area: "proxy", find: findProxies },
 	{ kind: "plain_http", area: "public-url", find: findPlainHttp },
 	{
@@ -308,12 +308,61 @@ function findDisk({ disk }: WatchedState): Found {
 	};
 }
 
-function findBackup({ backedUpAtMs, nowMs }: WatchedState): Found {
-	if (backedUpAtMs === null || nowMs - backedUpAtMs < BACKUP_OLD_MS) return null;
+/** Returns the age at which a backup counts as old, or null if the operator does not want to be warned. */
+function oldBackupMs({ settings: { backupDays } }: WatchedState): number | null {
+	return backupDays === null ? null : backupDays * DAY_MS;
+}
+
+function findOldBackup(state: WatchedState): Found {
+	const { backups, nowMs } = state;
+	const limitMs = oldBackupMs(state);
+	if (backups.last === null || limitMs === null) return null;
+	const ageMs = nowMs - backups.last.atMs;
+	if (ageMs < limitMs) return null;
 	return {
-		title: `The last backup is ${Math.floor((nowMs - backedUpAtMs) / DAY_MS)} days old`,
-		text: "The job that makes backups has stopped or fails. Read its log (with the Debian package: journalctl -u ringback-backup), and run `ringback backup` once by hand.",
+		title: `The last backup is ${sayDays(ageMs)} old`,
+		text: state.settings.isOnFile
+			? "The job that makes backups has stopped or fails. Read its log (with the Debian package: journalctl -u ringback-backup), and run `ringback backup` once by hand."
+			: "The job that makes backups has stopped, fails, or no longer runs `ringback record-backup`. Read its log.",
 	};
+}
+
+/** Finds an installation that was never backed up, except a new one. */
+function findMissingBackup(state: WatchedState): Found {
+	const { backups, createdAtMs, nowMs } = state;
+	const limitMs = oldBackupMs(state);
+	if (backups.last !== null || createdAtMs === null || limitMs === null) return null;
+	const ageMs = nowMs - createdAtMs;
+	if (ageMs < limitMs) return null;
+	return {
+		title: `The database is ${sayDays(ageMs)} old, and no backup of it is known`,
+		text: state.settings.isOnFile
+			? "A broken disk would lose everything. Run `ringback backup` every night, as `ringback guide backups` shows. If another program makes backups, let it run `ringback record-backup`."
+			: "Let the job that runs pg_dump or pgBackRest run `ringback record-backup` after each backup, as `ringback guide backups` shows.",
+	};
+}
+
+function findFailedBackup(state: WatchedState): Found {
+	const { failed, last } = state.backups;
+	if (failed === null) return null;
+	const why = failed.note === null ? "" : ` It was recorded with these words: ${endSentence(failed.note)}`;
+	const good =
+		last === null
+			? "None has succeeded yet."
+			: `The last good one is of ${minuteIn(last.atMs, state.timeZone)}.`;
+	return {
+		title: `The backup of ${minuteIn(failed.atMs, state.timeZone)} failed`,
+		text: `${good}${why} Read the log of the job that makes backups. This warning ends with the next backup that succeeds.`,
+	};
+}
+
+function sayDays(ageMs: number): string {
+	const days = Math.floor(ageMs / DAY_MS);
+	return days === 1 ? "1 day" : `${days} days`;
+}
+
+function endSentence(text: string): string {
+	return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function findProxies({ sightings }: WatchedState): Found {

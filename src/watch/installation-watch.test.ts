@@ -16,6 +16,7 @@ const SETTINGS: WarningSettings = {
 	hasMail: true,
 	allowsPrivateRanges: false,
 	isOnFile: false,
+	backupDays: 3,
 };
 const OWN: Arrival = {
 	socketAddress: "127.0.0.1",

@@ -87,7 +87,10 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		const second = await home.runHere(["backup", folder, ...words.slice(2), "--json"]);
 		const { path, removed, createdAt } = JSON.parse(second.stdout);
 		const { stdout: doctor } = await home.runHere(["doctor"]);
-		match(doctor, new RegExp(`^ok +backup +the last has everything that was stored by ${createdAt}$`, "m"));
+		match(
+			doctor,
+			new RegExp(`^ok +backup +the last has everything that was stored by ${createdAt}, [\\d.]+ [kM]B$`, "m"),
+		);
 		deepEqual(removed.toSorted(), [...old, unfinished[0]].toSorted());
 		deepEqual(readdirSync(folder).sort(), [name, basename(path), unfinished[1], ...others].sort());
 		equal((await home.runHere(["verify", path, ...words.slice(-2)])).code, 0);
@@ -209,6 +212,25 @@ test("ringback verify prints one line for each problem, and exits with 1", async
 	const none = await home.runHere(["verify", "nothing"]);
 	equal(none.code, 1);
 	match(none.stdout, /^PROBLEM {2}file +There is no file /m);
+});
+
+test("doctor says that ringback backup failed and why, until one succeeds", async (t) => {
+	const home = await openFilledHome(t, 0);
+	const path = join(home.folder, "one.backup");
+	const words = ["backup", path, "--without-key"];
+	const backup = async () =>
+		(await home.runHere(["doctor"])).stdout.split("\n").filter((line) => / backup /.test(line));
+	equal((await home.runHere(words, { RINGBACK_SECRET_KEY: "ab".repeat(32) })).code, 1);
+	const [failed = "", ...others] = await backup();
+	match(
+		failed,
+		/^WARNING +backup +The backup of .* failed\. None .* words: The sealing key does not open .*\. Read/,
+	);
+	deepEqual(others, []);
+	equal((await home.runHere(words)).code, 0);
+	match((await backup()).join(), /^ok +backup +the last has everything/);
+	equal((await home.runHere(words)).code, 1, "the file is there already");
+	match((await backup()).join(), /^ok /, "that is a mistake of the person, and no failed backup");
 });
 
 test("on PostgreSQL ringback backup and restore write nothing, and name the part of the guide to read", async (t) => {

@@ -5,7 +5,9 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { saveChore, saveProcess } from "../../src/store/queries/system.ts";
+import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { startIdentityProvider } from "../support/identity-provider.ts";
@@ -72,6 +74,54 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		});
 	}
 
+	for (const kind of ["SQLite", "PostgreSQL"] as const) {
+		test(`on ${kind} doctor warns of a missing, an old and a failed backup, of this program or another`, async (t) => {
+			const { home, database, settings } = await openOn(t, kind);
+			await home.runHere(["migrate"], settings);
+			const backup = async (change: Settings = {}) =>
+				(await examine(home, { ...settings, ...change })).of("backup");
+			const record = async (...words: readonly string[]) => {
+				const ended = await home.runHere(["record-backup", ...words], settings);
+				return `${ended.code} ${ended.stdout}${ended.stderr}`;
+			};
+			match(await backup(), /^ok none is known yet; a warning follows when the database is 3 days old$/);
+			const { db } = database.open();
+			await db
+				.updateTable("schema_versions")
+				.set({ applied_at_ms: Date.now() - 4 * DAY_MS })
+				.execute();
+			match(await backup(), /^warning The database is 4 days old, and no backup of it is known\. /);
+			match(await backup({ RINGBACK_BACKUP_DAYS: "off" }), /^ok none is known, and RINGBACK_BACKUP_DAYS=off/);
+
+			match(await record("failed", "--note", "pg_dump: no space left"), /^0 Recorded: a backup failed at /);
+			match(
+				await backup(),
+				/^warning The backup of .* failed\. None has succeeded yet\. .* words: pg_dump: no space left\. Read/,
+			);
+			const before = new Date(Date.now() - 3 * DAY_MS - 1).toISOString();
+			match(await record("succeeded", "--at", before, "--size", "2000000"), /^0 Recorded: .*, 2 MB\.$/m);
+			match(await backup(), /^warning The last backup is 3 days old\. /, "it no longer says that one failed");
+			match(await backup({ RINGBACK_BACKUP_DAYS: "4" }), /^ok the last has everything .*, 2 MB$/);
+			match(await record("succeeded", "--note", "s3://backups/monday"), /^0 Recorded/);
+			match(await backup(), /^ok the last has everything that was stored by /);
+			match(await record("succeeded", "--at", before), /^0 A newer backup is recorded already, of /);
+			match(await backup(), /^ok the last has everything/);
+			await record("failed");
+			match(await backup(), /^warning The backup of .* failed\. The last good one is of /);
+
+			for (const [words, refusal] of [
+				["done", /^1 RESULT is `succeeded` or `failed`\.$/m],
+				["succeeded --at yesterday", /^1 --at takes a time such as /],
+				["succeeded --at 2100-01-01", /^1 --at is a time of the last year\. Here it is /],
+				["succeeded --size 0", /^1 A backup of 0 bytes has nothing in it\. Record it as failed\.$/m],
+				["succeeded --size 1MB", /^1 --size is a number of bytes\.$/m],
+				[`failed --note ${"x".repeat(201)}`, /^1 --note has at most 200 characters\.$/m],
+			] as const) {
+				match(await record(...words.split(" ")), refusal);
+			}
+		});
+	}
+
 	test("in a healthy installation doctor says so and exits with 0", async (t) => {
 		const home = await openFilledHome(t);
 		nameNetwork(home);
@@ -82,7 +132,9 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 			PUBLIC_URL: "https://ringback.example",
 		});
 		const states = findings.all.map(({ check, state }) => [check, state]);
-		const expected = ["settings", "database", "network", "clock", "schema", "chores", "queue", "delivery"];
+		const expected = [
+			...["settings", "database", "network", "clock", "schema", "chores", "queue", "backup", "delivery"],
+		];
 		deepEqual(
 			// The check of the disk depends on this machine. The check of the processes follows below.
 			states.filter(([check]) => check !== "disk" && check !== "processes"),
@@ -230,12 +282,16 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 			equal(older.code, 0, "the start migrates it");
 			match(
 				older.of("schema"),
-				/^warning .* version 0, but this program needs version 1\. Run `ringback migrate`/,
+				new RegExp(
+					`^warning .* version 0, but this program needs version ${MIGRATIONS.length}\\. Run \`ringback migrate\``,
+				),
 			);
 			match(older.of("database"), /^ok /);
 			await checkRefusal(
 				{ ...settings, RINGBACK_MIGRATE: "check" },
-				/version 0, and this Ringback needs 1\. Run `ringback migrate` first/,
+				new RegExp(
+					`version 0, and this Ringback needs ${MIGRATIONS.length}\\. Run \`ringback migrate\` first`,
+				),
 			);
 
 			ok(present !== undefined);

@@ -22,6 +22,7 @@ const COMMANDS = [
 	"doctor",
 	"health",
 	"backup",
+	"record-backup",
 	"restore",
 	"verify",
 	"move",

@@ -177,6 +177,12 @@ test("the documented commands take, check, restore and list a backup, and callba
 	await runInShell(blockToRun("nightly"), { folder, settings });
 	equal(readdirSync(join(folder, "backups")).length, 2, "the one of today; seven may be there");
 
+	const recorded = await runInShell(blockToRun("record-backup"), { folder, settings });
+	match(
+		recorded,
+		/^Recorded: a backup with everything that was stored by .*, 161 MB\.\nRecorded: a backup failed at /m,
+	);
+
 	const restored = await runInShell(putBack, { folder, settings });
 	match(restored, /kept aside: .*ringback\.db\.before-/);
 	equal(restored.match(/^1 callback is owed to 1 receiver:$/gm)?.length, 2, "by restore, and by owed");

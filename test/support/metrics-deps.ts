@@ -15,6 +15,7 @@ export const SOUND_STATE: WatchedState = {
 		hasMail: true,
 		allowsPrivateRanges: false,
 		isOnFile: false,
+		backupDays: 3,
 	},
 	host: "ringback.example",
 	sightings: [],

@@ -82,6 +82,12 @@ const HEALTHY: Series = {
 	[`process_start_time_seconds{${TARGET}}`]: steady(1_000_000),
 	[`ringback_build_info{${TARGET},version="1.0.0",role="all"}`]: steady(1),
 	[`ringback_log_lines_dropped_total{${TARGET}}`]: steady(0),
+	...Object.fromEntries(
+		["backup_failed", "backup_old", "backup_missing"].map((check) => [
+			`ringback_warnings{${TARGET},check="${check}"}`,
+			steady(0),
+		]),
+	),
 	[`ringback_failing_programme_undelivered{${TARGET},programme="prg_1"}`]: steady(100),
 	[`ringback_failing_partner_undelivered{${TARGET},partner="ptn_1"}`]: steady(100),
 	[PG.up]: steady(1),
@@ -142,6 +148,9 @@ const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>
 	},
 	RingbackDatabaseBusy: { [name("ringback_database_waiting")]: steady(6) },
 	RingbackDiskFilling: { [name("ringback_disk_free_bytes")]: steady(9) },
+	RingbackBackupFailed: { [name("ringback_warnings", 'check="backup_failed"')]: steady(1) },
+	RingbackBackupOld: { [name("ringback_warnings", 'check="backup_old"')]: steady(1) },
+	RingbackBackupMissing: { [name("ringback_warnings", 'check="backup_missing"')]: steady(1) },
 	RingbackLoopLate: { [name("ringback_event_loop_lag_seconds_bucket", 'le="0.5"')]: rising(590) },
 	RingbackClockOff: { [name("ringback_clock_offset_seconds")]: steady(-5.1) },
 	RingbackRestarting: { [name("process_start_time_seconds")]: rising(60) },

@@ -5,20 +5,29 @@ import type { ProcessRecord } from "../../domain/process.ts";
 import { DEFAULT_ZONE } from "../../domain/zone-day.ts";
 import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
-import type { ChoresTable } from "../tables/network.ts";
+import type { ChoresTable, NetworkTable } from "../tables/network.ts";
 import { type DeliveryPause, readPause } from "./delivery-pause.ts";
 
 export interface SystemReading {
 	/** Schema version of the database, and the newest one that this program knows. */
 	schema: { version: number; known: number };
+	/** Time at which the database was created, or null if it is not known. */
+	createdAtMs: number | null;
 	processes: readonly ProcessRecord[];
 	chores: readonly ChoreRecord[];
 	/** The present hold of all callbacks, or null while callbacks are sent. */
 	pause: DeliveryPause | null;
-	/** Time of the last `ringback backup`, or null. */
-	backedUpAtMs: number | null;
+	backups: KnownBackups;
 	/** Time zone of the network, for times in sentences. */
 	timeZone: string;
+}
+
+/** What is known of backups, of `ringback backup` and of other programs. */
+export interface KnownBackups {
+	/** The last one that succeeded, or null. Everything that was stored before `atMs` is in it. */
+	last: { atMs: number; bytes: number | null; note: string | null } | null;
+	/** The last one that failed, or null if one has succeeded since. */
+	failed: { atMs: number; note: string | null } | null;
 }
 
 /** Placeholder that is used until the state has been read. */
@@ -27,28 +36,71 @@ export const NOTHING_READ: SystemReading = {
 	processes: [],
 	chores: [],
 	pause: null,
-	backedUpAtMs: null,
+	createdAtMs: null,
+	backups: { last: null, failed: null },
 	timeZone: DEFAULT_ZONE,
 };
 
 export async function readSystem(db: Db, nowMs: number): Promise<SystemReading> {
-	const { version } = await readSchema(db);
+	const { version, createdAtMs } = await readSchema(db);
 	const network = await db
 		.selectFrom("network")
-		.select(["backed_up_at_ms", "time_zone"])
+		.select(["time_zone", ...BACKUP_COLUMNS])
 		.executeTakeFirstOrThrow();
 	return {
 		schema: { version, known: MIGRATIONS.length },
+		createdAtMs,
 		processes: await listProcesses(db),
 		chores: await listChoreRecords(db),
 		pause: await readPause(db, nowMs),
-		backedUpAtMs: network.backed_up_at_ms,
+		backups: backupsOf(network),
 		timeZone: network.time_zone,
 	};
 }
 
-export async function noteBackup(db: Db, atMs: number): Promise<void> {
-	await db.updateTable("network").set({ backed_up_at_ms: atMs }).execute();
+const BACKUP_COLUMNS = [
+	"backed_up_at_ms",
+	"backup_bytes",
+	"backup_note",
+	"backup_failed_at_ms",
+	"backup_failure",
+] as const;
+
+function backupsOf(network: Pick<NetworkTable, (typeof BACKUP_COLUMNS)[number]>): KnownBackups {
+	const { backed_up_at_ms: atMs, backup_failed_at_ms: failedAtMs } = network;
+	return {
+		last: atMs === null ? null : { atMs, bytes: network.backup_bytes, note: network.backup_note },
+		failed: failedAtMs === null ? null : { atMs: failedAtMs, note: network.backup_failure },
+	};
+}
+
+/** Records a backup that succeeded. Returns the time of the newest one, which may be another. */
+export async function noteBackup(
+	trx: Db,
+	{ atMs, bytes, note }: { atMs: number; bytes: number | null; note: string | null },
+): Promise<number | null> {
+	const { backed_up_at_ms: newestMs } = await trx
+		.updateTable("network")
+		.set({ backup_failed_at_ms: null, backup_failure: null })
+		.returning("backed_up_at_ms")
+		.executeTakeFirstOrThrow();
+	if (newestMs !== null && newestMs > atMs) return newestMs;
+	const change = { backed_up_at_ms: atMs, backup_bytes: bytes, backup_note: note };
+	await trx.updateTable("network").set(change).execute();
+	return atMs;
+}
+
+/** Records a backup that failed. Returns the time of the last one that succeeded, or null. */
+export async function noteFailedBackup(
+	db: Db,
+	{ atMs, note }: { atMs: number; note: string | null },
+): Promise<number | null> {
+	const { backed_up_at_ms: succeededAtMs } = await db
+		.updateTable("network")
+		.set({ backup_failed_at_ms: atMs, backup_failure: note })
+		.returning("backed_up_at_ms")
+		.executeTakeFirstOrThrow();
+	return succeededAtMs;
 }
 
 export async function saveProcess(db: Db, record: ProcessRecord): Promise<void> {

@@ -4,8 +4,8 @@
 
 import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
-import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
+import { recordedBackups } from "./recorded-backups.ts";
 import type { Db } from "./tables.ts";
 import { writtenOutCommissions } from "./written-out-commissions.ts";
 
@@ -29,7 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
 		isBreaking: false,
 		statements: writtenOutCommissions,
 	},
-	{ name: "erasures", isBreaking: false, statements: erasureTables },
+	{ name: "recorded backups", isBreaking: false, statements: recordedBackups },
 ];
 
 export class SchemaTooNewError extends Error {
@@ -60,19 +60,21 @@ export interface PresentSchema {
 	oldestProgram: number;
 	/** Name of the first migration, or null for an empty database. */
 	firstName: string | null;
+	/** Time at which the database was created, or null for an empty database. */
+	createdAtMs: number | null;
 }
 
 /** Returns the schema of a database that may have none of our tables yet. */
 export async function findSchema(db: Db): Promise<PresentSchema> {
 	const tables = await db.introspection.getTables();
 	const isOurs = tables.some((table) => table.name === "schema_versions");
-	return isOurs ? readSchema(db) : { version: 0, oldestProgram: 0, firstName: null };
+	return isOurs ? readSchema(db) : { version: 0, oldestProgram: 0, firstName: null, createdAtMs: null };
 }
 
 export async function readSchema(db: Db): Promise<PresentSchema> {
 	const rows = await db
 		.selectFrom("schema_versions")
-		.select(["version", "name", "oldest_program"])
+		.select(["version", "name", "oldest_program", "applied_at_ms"])
 		.orderBy("version")
 		.execute();
 	const newest = rows.at(-1);
@@ -80,6 +82,7 @@ export async function readSchema(db: Db): Promise<PresentSchema> {
 		version: newest?.version ?? 0,
 		oldestProgram: newest?.oldest_program ?? 0,
 		firstName: rows[0]?.name ?? null,
+		createdAtMs: rows[0]?.applied_at_ms ?? null,
 	};
 }
 

@@ -38,8 +38,19 @@ export interface NetworkTable {
 	mail_tested_at_ms: number | null;
 	/** Time at which staff finished the set-up or dismissed it. */
 	set_up_ended_at_ms: number | null;
-	/** Time of the last `ringback backup`. Everything that was stored before it is in that backup. */
+	/**
+	 * Time of the last backup, by `ringback backup` or recorded by `ringback record-backup`. Everything that was stored
+	 * before it is in that backup.
+	 */
 	backed_up_at_ms: number | null;
+	/** Size of that backup, or null if nobody said it. */
+	backup_bytes: number | null;
+	/** Where that backup is, in an operator's words, or null. */
+	backup_note: string | null;
+	/** Time of the last backup that failed, or null if one has succeeded since. */
+	backup_failed_at_ms: number | null;
+	/** Why that backup failed, or null. */
+	backup_failure: string | null;
 	/** Time of the last mail to staff about failing shops. */
 	staff_told_at_ms: number | null;
 	/** Position after the last move that was read for mails about sales, or null if none was. See queries/sale-news.ts. */

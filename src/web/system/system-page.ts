@@ -10,7 +10,7 @@ import { countFailing } from "../../store/queries/delivery-health.ts";
 import type { DeliveryPause } from "../../store/queries/delivery-pause.ts";
 import { type Figures, MAX_COUNTED_MAILS, readFigures } from "../../store/queries/figures.ts";
 import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.ts";
-import type { Store } from "../../store/store.ts";
+import type { KnownBackups } from "../../store/queries/system.ts";
 import { lastMailFailure, type WatchedState } from "../../watch/checks.ts";
 import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
@@ -34,7 +34,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	const { store, clock, system, installation } = deps;
 	await installation.read();
 	const state = installation.state();
-	const { schema, disk, backedUpAtMs } = state;
+	const { schema, disk, backups } = state;
 	const figures = await readFigures(store, clock.nowMs());
 	const warnings = installation.warningsFor(arrivalOf(c));
 	const body = html`${ui.pageHeader({
@@ -55,7 +55,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 							? "Not known here: check the disk of the database server."
 							: `${sayBytes(disk.freeBytes)} of ${sayBytes(disk.sizeBytes)}`,
 					],
-					["Last backup", backupWords(store.kind, backedUpAtMs)],
+					["Last backup", backupWords(backups)],
 				]),
 			),
 		},
@@ -227,11 +227,14 @@ function nextTry({ due_at_ms: dueAtMs, given_up_at_ms: givenUpAtMs }: MailState)
 	return givenUpAtMs === null ? null : html`none: given up ${ui.timeTag(givenUpAtMs)}`;
 }
 
-function backupWords(kind: Store["kind"], backedUpAtMs: number | null): Html | string {
-	if (backedUpAtMs !== null) return html`${ui.timeTag(backedUpAtMs)} by <code>ringback backup</code>`;
-	if (kind !== "sqlite")
-		return "Made with PostgreSQL's own tools: ask the administrator of the database server.";
-	return html`None by <code>ringback backup</code> yet.`;
+function backupWords({ last, failed }: KnownBackups): Html {
+	const size = last === null || last.bytes === null ? "" : `, ${sayBytes(last.bytes)}`;
+	const place = last === null || last.note === null ? null : html`: <span class="break">${last.note}</span>`;
+	const found =
+		last === null
+			? html`None is known. <code>ringback backup</code> makes one, and other programs report theirs with <code>ringback record-backup</code>.`
+			: html`${ui.timeTag(last.atMs)}${size}${place}`;
+	return failed === null ? found : html`${found}<br>The one of ${ui.timeTag(failed.atMs)} failed.`;
 }
 
 function schemaWords({ version, known }: WatchedState["schema"]): string {

@@ -86,25 +86,31 @@ test("problems come first, each with its cure", async (t) => {
 		in_hand: null,
 		version: "1.2.4",
 	});
-	await noteBackup(site.store.db, START_MS - 4 * 86_400_000);
+	await noteBackup(site.store.db, {
+		atMs: START_MS - 4 * 86_400_000,
+		bytes: 12_000_000,
+		note: "/backup/monday",
+	});
 	const { text } = await staff.open("/system");
 	const list = /<section class="card" id="warnings"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";
 	for (const words of [
 		/No process delivers callbacks\.<\/strong> [^<]*RINGBACK_ROLE/,
 		/A process stopped reporting: all 0a1b2c3d on machine-1\.<\/strong> [^<]*in flight \(at most 512\)/,
 		/The disk of the database has 4 % left/,
-		/The last backup is 4 days old\.<\/strong> [^<]*journalctl -u ringback-backup/,
+		/The last backup is 4 days old\.<\/strong> [^<]*no longer runs <code>ringback record-backup<\/code>/,
 		/are not being approved\.<\/strong> [^<]*no room\./,
 		/Mail is off\.<\/strong> [^<]*SMTP_URL/,
 	]) {
 		assert.match(list, words);
 	}
-	assert.match(list, /run <code>ringback backup<\/code> once by hand/);
 	assert.doesNotMatch(list, /Several versions/, "one of the two is not there any more");
 	assert.match(text, /<dt>Processes<\/dt><dd>1</, "the silent one does not count");
 	assert.match(text, /535 wrong password/);
 	assert.match(text, /4 GB of 100 GB/);
-	assert.match(text, /Last backup<\/dt>\s*<dd[^>]*><time [^>]*>[^<]*<\/time> by <code>ringback backup/);
+	assert.match(
+		text,
+		/Last backup<\/dt>\s*<dd[^>]*><time [^>]*>[^<]*<\/time>, 12 MB: <span class="break">\/backup\/monday</,
+	);
 	assert.doesNotMatch(text, /about this installation/, "the warnings are told once");
 });
 

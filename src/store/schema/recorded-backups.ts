@@ -1,0 +1,10 @@
+// Facts about the last backup, and about the last failed one if no backup has succeeded since.
+
+export function recordedBackups(): readonly string[] {
+	return [
+		"alter table network add column backup_bytes bigint",
+		"alter table network add column backup_note text",
+		"alter table network add column backup_failed_at_ms bigint",
+		"alter table network add column backup_failure text",
+	];
+}
