@@ -1,5 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
+import { expectCheap, REPETITIONS, repeatTo } from "../../test/support/hostile-texts.ts";
 import { fillMacros, parseMacroUrl } from "./macro-url.ts";
 import { composePartnerEvent, PARTNER_FIELDS, readPartnerEvent } from "./partner-event.ts";
 
@@ -78,4 +79,14 @@ test("values are percent-encoded, and a missing value is empty", () => {
 
 test("a value that looks like a macro is not replaced a second time", () => {
 	equal(fillMacros("/p?a={sub1}", { ...VALUES, sub1: "{sub2}" }), "/p?a=%7Bsub2%7D");
+});
+
+test("a URL of half a megabyte is refused by its length at once", async () => {
+	for (const part of REPETITIONS) {
+		const url = `https://tracker.example/?a=${repeatTo(512 * 1024, part)}b`;
+		await expectCheap(JSON.stringify(part), 50, () => {
+			const parsed = parseMacroUrl(url);
+			equal(!parsed.ok && parsed.fault.code, "postback_url_too_long");
+		});
+	}
 });

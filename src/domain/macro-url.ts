@@ -3,14 +3,22 @@
 
 import { type Result, refuse } from "./fault.ts";
 import { PARTNER_FIELDS, type PartnerField } from "./partner-event.ts";
-import { type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "./postback-url.ts";
+import { type PostbackUrl, parsePostbackUrl, refuseLongUrl, refusePlaceholder } from "./postback-url.ts";
 
 const MACRO = /\{(\w+)\}/g;
+/**
+ * Matches a macro, or a brace that belongs to none. Each part ends where the next one may begin, so that the time of a
+ * search grows only with the length of the text.
+ */
+const MACRO_OR_BRACE = /\{[^{}]*\}?|\}|%7B(?:[^&%]|%(?!7[BD]))*%7D/i;
 const MACRO_LIST = PARTNER_FIELDS.map((field) => `{${field}}`).join(", ");
 
 /** Parses the URL of a GET callback as a person entered it. Macros are allowed in the query only. */
 export function parseMacroUrl(text: string): Result<PostbackUrl> {
-	const [beforeQuery = "", ...query] = text.trim().split("?");
+	const entered = text.trim();
+	const tooLong = refuseLongUrl(entered);
+	if (tooLong !== undefined) return tooLong;
+	const [beforeQuery = "", ...query] = entered.split("?");
 	if (/\{|%7B/i.test(beforeQuery)) {
 		return refuse(
 			"postback_url_macro_place",
@@ -19,7 +27,7 @@ export function parseMacroUrl(text: string): Result<PostbackUrl> {
 		);
 	}
 	const rest = query.join("?").replace(MACRO, (macro, name: string) => (isField(name) ? "" : macro));
-	const unknown = /\{[^{}]*\}?|\}|%7B[^&]*?%7D/i.exec(rest)?.[0];
+	const unknown = MACRO_OR_BRACE.exec(rest)?.[0];
 	if (unknown !== undefined) {
 		// In a partner's link the sub IDs are called s1, s2 and s3.
 		const subId = /^\{s([123])\}$/.exec(unknown)?.[1];
@@ -27,7 +35,7 @@ export function parseMacroUrl(text: string): Result<PostbackUrl> {
 			subId === undefined ? `These are: ${MACRO_LIST}.` : `The macro of this sub ID is {sub${subId}}.`;
 		return refuse("postback_url_unknown_macro", `"${unknown}" is not a macro. ${advice}`, "postbackUrl");
 	}
-	return refusePlaceholder(`${beforeQuery}?${rest}`) ?? parsePostbackUrl(text);
+	return refusePlaceholder(`${beforeQuery}?${rest}`) ?? parsePostbackUrl(entered);
 }
 
 function isField(name: string): name is PartnerField {

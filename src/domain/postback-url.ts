@@ -35,7 +35,8 @@ type Refusal = ReturnType<typeof refuse>;
 
 export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	const entered = text.trim();
-	if (entered.length > MAX_LENGTH) return refuseLength(`has ${groupDigits(entered.length)} characters`);
+	const tooLong = refuseLongUrl(entered);
+	if (tooLong !== undefined) return tooLong;
 	const [, code, sentence = ""] = OBJECTIONS.find(([form]) => form.test(entered)) ?? [];
 	if (code !== undefined) return refuseUrl(code, sentence);
 
@@ -191,6 +192,15 @@ function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal |
 		"postback_url_not_wire_form",
 		`Enter the exact path and query your server receives: they are part of the signature. Here: ${href}`,
 	);
+}
+
+/**
+ * Refuses a URL that is too long. This is checked before anything else, because every other check reads the whole text.
+ */
+export function refuseLongUrl(entered: string): Refusal | undefined {
+	return entered.length > MAX_LENGTH
+		? refuseLength(`has ${groupDigits(entered.length)} characters`)
+		: undefined;
 }
 
 function refuseLength(finding: string): Refusal {
