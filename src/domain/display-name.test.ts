@@ -1,5 +1,6 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { expectCheap } from "../../test/support/hostile-texts.ts";
 import { foldMailAddress, isMailAddress, MAX_NAME_LENGTH, parseLines, parseName } from "./display-name.ts";
 
 const GOOD = ["Garden & Tools", "Łódź", "北京", "می\u200cخواهم", "shop.example", "x".repeat(MAX_NAME_LENGTH)];
@@ -28,6 +29,12 @@ test("a text of several lines loses empty lines at its ends, and may be empty", 
 	equal(parseLines(" \n ", 100), "");
 	equal(parseLines("x".repeat(101), 100), null);
 	equal(parseLines("a\u202eb", 100), null);
+});
+
+test("empty lines between others are kept, and half a megabyte of them takes milliseconds", async () => {
+	equal(parseLines("1 Main Street\n\n\nParis", 100), "1 Main Street\n\n\nParis");
+	const text = `a${"\n".repeat(512 * 1024)}b`;
+	await expectCheap("the text", 300, () => equal(parseLines(text, 100), null));
 });
 
 const CASES: readonly [what: string, text: string, isOne: boolean][] = [

@@ -26,7 +26,8 @@ export function parseName(text: string): string | null {
  */
 export function parseLines(text: string, maxLength: number): string | null {
 	const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
-	const joined = lines.join("\n").replace(/^\n+|\n+$/g, "");
+	const isFilled = (line: string) => line !== "";
+	const joined = lines.slice(lines.findIndex(isFilled), lines.findLastIndex(isFilled) + 1).join("\n");
 	const isGood = joined.length <= maxLength && !lines.some((line) => MISLEADING.test(line));
 	return isGood ? joined : null;
 }

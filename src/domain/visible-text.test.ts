@@ -1,6 +1,7 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { foldText, showBytes, showUnseen } from "./visible-text.ts";
+import { expectCheap } from "../../test/support/hostile-texts.ts";
+import { foldText, showBytes, showOrderId, showUnseen } from "./visible-text.ts";
 
 for (const [text, shown] of [
 	["\u00a08001", "[U+00A0]8001"],
@@ -71,6 +72,17 @@ test("different spellings of one word fold to the same text", () => {
 		["IĞDIR", "ığdır", "iğdir"],
 	];
 	for (const spellings of words) equal(new Set(spellings.map(foldText)).size, 1, spellings.join(" "));
+});
+
+test("long runs of spaces and of combining marks take time in proportion to their length", async () => {
+	const spaces = `a${" ".repeat(64 * 1024)}b`;
+	await expectCheap("spaces", 50, () => equal(showUnseen(spaces), spaces));
+	await expectCheap("spaces at the end", 200, () =>
+		ok(showOrderId(spaces.slice(0, -1)).endsWith("[U+0020]")),
+	);
+	// The two marks are stored in another order than they were typed in.
+	const marks = `a${"\u0301\u0327".repeat(64 * 1024)}b`;
+	await expectCheap("combining marks", 50, () => equal(foldText(marks), "AB"));
 });
 
 test("different words stay different", () => {

@@ -9,8 +9,11 @@ import { isUtf8 } from "node:buffer";
  */
 const UNSEEN_CHARACTER =
 	/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]|(?! )\p{Zs}/u;
-/** Matches invisible characters, and plain spaces at the beginning or end, where nobody can see them. */
-const UNSEEN = new RegExp(`${UNSEEN_CHARACTER.source}|^ +| +$`, "gu");
+/**
+ * Matches invisible characters, and plain spaces at the beginning or end, where nobody can see them. A search for the
+ * spaces at the end starts only where a run of spaces begins. Otherwise long runs elsewhere would take quadratic time.
+ */
+const UNSEEN = new RegExp(`${UNSEEN_CHARACTER.source}|^ +|(?<! ) +$`, "gu");
 /**
  * Matches invisible characters in text of several lines, in which line breaks, tabs and indentation are
  * normal.
@@ -95,7 +98,11 @@ export function messageOf(error: unknown): string {
 /**
  * Returns a form of the text that is only compared and never shown. It is in capitals, because a Greek sigma
  * has two lower-case forms, depending on its position in the word.
+ *
+ * Combining marks are removed before the text is decomposed, and then those that the decomposition yields. Decomposing
+ * sorts the marks of each letter, which takes quadratic time if a letter has thousands of them.
  */
 export function foldText(text: string): string {
-	return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase();
+	const letters = text.replace(/\p{M}/gu, "").normalize("NFKD");
+	return letters.replace(/\p{M}/gu, "").toUpperCase();
 }

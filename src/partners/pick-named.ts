@@ -27,7 +27,8 @@ export function pickNamed<Match extends { name: string; publicId: string }>(
 	typed: string,
 	noun: "programme" | "partner",
 ): Result<Match> {
-	const isMeant = ({ name, publicId }: Match) => publicId === typed || foldText(name) === foldText(typed);
+	const wanted = foldText(typed);
+	const isMeant = ({ name, publicId }: Match) => publicId === typed || foldText(name) === wanted;
 	const [match, ...others] = found.filter(isMeant);
 	if (match !== undefined && others.length === 0) return succeed(match);
 	if (found.length === 0) {

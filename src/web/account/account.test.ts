@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { expectCheap } from "../../../test/support/hostile-texts.ts";
 import {
 	NEW_PASSWORD,
 	openAsStaff,
@@ -27,6 +28,19 @@ test("a wrong current password or a short new one changes nothing, and the error
 	assert.match(short.text, /id="newPassword-error">A password has at least 10 characters/);
 	await site.signIn(staff);
 	assert.doesNotMatch(await auditText(site), /password\.changed/);
+});
+
+test("a current password of half a megabyte is wrong, and costs no more than another", async (t) => {
+	const { browser } = await openAsStaff(t);
+	// The two marks are stored in another order than they are sent in.
+	const form = new FormData();
+	form.set("currentPassword", "\u0301\u0327".repeat(125_000));
+	form.set("newPassword", NEW_PASSWORD);
+	await expectCheap("the form", 300, async () => {
+		const { status, text } = await browser.submitForm("/account/password", form);
+		assert.equal(status, 422);
+		assert.match(text, /This is not your current password/);
+	});
 });
 
 test("sessions are listed with browser and address, and without their tokens", async (t) => {
