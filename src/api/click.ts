@@ -199,14 +199,21 @@ const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
 export function keepToClicks(clickUrl: string, deps: Pick<AppDeps, "network">): MiddlewareHandler<AppEnv> {
 	const { hostname } = new URL(clickUrl);
 	return async (c, next) => {
-		// Some proxies include the port in the Host header and some do not, so the port is removed.
-		const host = c.req
-			.header("host")
-			?.toLowerCase()
-			.replace(/\.*(:\d+)?$/, "");
+		const host = hostNameOf(c.req.header("host") ?? "");
 		if (host !== hostname || LINKS_AND_HEALTH.test(`${c.req.method} ${c.req.path}`)) return next();
 		return answerNotFound(deps);
 	};
+}
+
+/**
+ * Returns the name in a Host header, without the port, which only some proxies include, and without dots at its end.
+ * The dots are counted from the end, because an expression for them takes quadratic time.
+ */
+function hostNameOf(header: string): string {
+	const name = header.toLowerCase().replace(/:\d+$/, "");
+	let end = name.length;
+	while (name[end - 1] === ".") end--;
+	return name.slice(0, end);
 }
 
 /**
@@ -214,6 +221,8 @@ export function keepToClicks(clickUrl: string, deps: Pick<AppDeps, "network">): 
  * less than tracking which entries were used last.
  */
 const MAX_CACHED_AGENTS = 5_000;
+/** Maximum length of a cached user agent. Those of browsers have 100 to 200 characters. */
+const MAX_AGENT_LENGTH = 300;
 
 /**
  * Creates a check that remembers which user agents are crawlers. Visitors use few different browsers, and the
@@ -227,6 +236,7 @@ function createCrawlerCheck() {
 			let isCrawler = cached.get(userAgent);
 			if (isCrawler === undefined) {
 				isCrawler = isbot(userAgent);
+				if (userAgent.length > MAX_AGENT_LENGTH) return isCrawler;
 				if (cached.size >= MAX_CACHED_AGENTS) cached.clear();
 				cached.set(userAgent, isCrawler);
 			}
