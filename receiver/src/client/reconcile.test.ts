@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { createFakeService } from "../testing/fake-service.ts";
 import { createClient } from "./create-client.ts";
@@ -75,6 +75,16 @@ test("orders that one side lacks and fields that differ are named, also of an ol
 	const withTests = await reconcile({ client, orders: equalBooks, since, includeTests: true });
 	deepEqual(withTests.ok && withTests.differences.map(({ kind }) => kind), ["missing_at_shop"]);
 	equal(service.conversions().length, 5, "nothing was changed");
+});
+
+test("an amount of any length is compared in time that its length explains", async () => {
+	const { client } = await openBooks();
+	const amount = `1.${"0".repeat(64 * 1024)}1`;
+	const before = process.cpuUsage();
+	const compared = await reconcile({ client, orders: [{ orderId: "new", basketValue: amount }], since });
+	equal(compared.ok && compared.differences.some(({ kind }) => kind === "differs"), true);
+	const { user } = process.cpuUsage(before);
+	ok(user < 500_000, `the comparison took ${user} µs of the processor`);
 });
 
 test("a call that fails ends the comparison with that failure", async () => {

@@ -129,7 +129,10 @@ function compare(order: ShopOrder, conversion: Conversion): Difference[] {
 
 /** Returns an amount without zeros at the end of its decimals, because `5.5` and `5.50` are equal. */
 function normalize(value: string): string {
-	return /^\d+\.\d+$/.test(value) ? value.replace(/\.?0+$/, "") : value;
+	if (!/^\d+\.\d+$/.test(value)) return value;
+	let end = value.length;
+	while (value[end - 1] === "0") end--;
+	return value.slice(0, value[end - 1] === "." ? end - 1 : end);
 }
 
 function findNextSince(conversions: Iterable<Conversion>, since: string): string {
