@@ -187,6 +187,37 @@ eachDatabase("the ledger of money", (database) => {
 		});
 	}
 
+	/** Values that an erasure may write, by table and column. */
+	const REMOVED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+		entries: { reason: "'erased'", sub_1: "null", sub_2: "null", sub_3: "null" },
+		statements: { sealed_parties: "''" },
+	};
+
+	for (const [table, removed] of Object.entries(REMOVED)) {
+		test(`an erasure may remove texts of ${table}, and no other column takes another value`, async () => {
+			const { db } = database.store;
+			const tables = await db.introspection.getTables();
+			const columns = tables.find(({ name }) => name === table)?.columns ?? [];
+			ok(columns.length > Object.keys(removed).length);
+			for (const { name, dataType } of columns) {
+				const isText = /text|varchar/i.test(dataType);
+				const other = isText ? "'other'" : "987654";
+				await rejects(update(db, table, name, other), /append-only/, name);
+				if (isText && removed[name] !== "''")
+					await rejects(update(db, table, name, "''"), /append-only/, name);
+			}
+			const work = database.store.transact(async (trx) => {
+				for (const [name, value] of Object.entries(removed)) await update(trx, table, name, value);
+				deepEqual((await checkLedger({ db: trx })).broken, []);
+				throw new RollBack();
+			});
+			await rejects(work, RollBack);
+		});
+	}
+
+	const update = (db: Db, table: string, column: string, value: string) =>
+		sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sql.raw(value)}`.execute(db);
+
 	test("an entry cannot be in two statements", async () => {
 		const { db } = database.store;
 		const again = sql`insert into statement_entries (partner_id, entry_id, statement_id)
@@ -220,8 +251,8 @@ eachDatabase("the ledger of money", (database) => {
 		for (const table of ["entries", "statements"]) {
 			const drops =
 				database.kind === "SQLite"
-					? ["update", "delete"].map((action) => `drop trigger ${table}_refuse_${action}`)
-					: [`drop trigger ${table}_refuse_changes on ${table}`];
+					? ["update", "texts", "delete"].map((action) => `drop trigger ${table}_refuse_${action}`)
+					: ["changes", "texts"].map((action) => `drop trigger ${table}_refuse_${action} on ${table}`);
 			for (const drop of drops) await sql.raw(drop).execute(trx);
 		}
 	}

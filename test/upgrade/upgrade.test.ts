@@ -1,7 +1,7 @@
 // Tests that databases which an earlier version has filled reach the current schema with every row, on both databases.
 // Checks of what a migration does to old rows stand here, one test for each migration.
 
-import { deepEqual, match, ok } from "node:assert/strict";
+import { deepEqual, match, ok, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { EVENT_TYPES } from "../../src/domain/conversion.ts";
@@ -113,6 +113,25 @@ for (const kind of DATABASE_KINDS) {
 			const { last } = (await readSystem(store.db, START_MS)).backups;
 			deepEqual(last, { atMs: START_MS, bytes: null, note: null });
 			await network.set({ backed_up_at_ms: null }).execute();
+		});
+
+		test("nobody was erased, texts of old entries can be removed, and their amounts cannot be changed", async () => {
+			const { db } = store;
+			const erased = (table: "people" | "partners") =>
+				db.selectFrom(table).select("public_id").where("erased_at_ms", "is not", null).execute();
+			deepEqual([...(await erased("people")), ...(await erased("partners"))], []);
+			const adjustment = sql`kind = 'ADJUSTED'`;
+			await rejects(sql`update entries set amount = '0.00' where ${adjustment}`.execute(db), /append-only/);
+			await rejects(sql`update entries set reason = 'other' where ${adjustment}`.execute(db), /append-only/);
+			await rejects(sql`delete from statements`.execute(db), /append-only/);
+			const work = store.transact(async (trx) => {
+				await sql`update entries set reason = 'erased' where ${adjustment}`.execute(trx);
+				await sql`update statements set sealed_parties = ''`.execute(trx);
+				const reasons = trx.selectFrom("entries").select("reason").where("kind", "=", "ADJUSTED").distinct();
+				deepEqual(await reasons.execute(), [{ reason: "erased" }]);
+				throw new Error("roll back");
+			});
+			await rejects(work, /roll back/);
 		});
 
 		test("the ledger has no rule broken that was not broken before", async () => {

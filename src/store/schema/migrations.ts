@@ -4,6 +4,7 @@
 
 import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
+import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
 import { recordedBackups } from "./recorded-backups.ts";
 import type { Db } from "./tables.ts";
@@ -29,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
 		isBreaking: false,
 		statements: writtenOutCommissions,
 	},
+	{ name: "erasures", isBreaking: false, statements: erasureTables },
 	{ name: "recorded backups", isBreaking: false, statements: recordedBackups },
 ];
 

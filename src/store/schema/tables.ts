@@ -5,6 +5,7 @@
 import { type Kysely, SqliteAdapter } from "kysely";
 import type * as conversions from "../tables/conversions.ts";
 import type * as deliveries from "../tables/deliveries.ts";
+import type * as erasures from "../tables/erasures.ts";
 import type * as inbound from "../tables/inbound.ts";
 import type * as jobs from "../tables/jobs.ts";
 import type * as money from "../tables/money.ts";
@@ -81,6 +82,7 @@ export interface Schema {
 	payment_details: money.PaymentDetailsTable;
 	api_tokens: tokens.ApiTokensTable;
 	api_references: tokens.ApiReferencesTable;
+	erasures: erasures.ErasuresTable;
 	schema_versions: SchemaVersionsTable;
 }
 

@@ -21,7 +21,7 @@ export interface RefundsTable {
 	at_ms: number;
 }
 
-/** One row is an entry in the account of a partner. Rows are never changed. */
+/** One row is an entry in the account of a partner. Rows never change, except that an erasure removes texts. */
 export interface EntriesTable {
 	id: Generated<number>;
 	partner_id: number;
@@ -35,7 +35,7 @@ export interface EntriesTable {
 	/** The statement that was paid. Only entries of the kind PAID have one. */
 	statement_id: number | null;
 	person_id: number | null;
-	/** Why the entry was written: text of a person, or the reason code of a refund or reversal. */
+	/** Why the entry was written: text of a person, "erased", or the reason code of a refund or reversal. */
 	reason: string | null;
 	at_ms: number;
 	/**
@@ -58,7 +58,7 @@ export interface OpenEntriesTable
 	entry_id: number;
 }
 
-/** One row is a statement that was issued to a partner. Rows are never changed. */
+/** One row is a statement that was issued to a partner. Rows never change, except that an erasure removes the parties. */
 export interface StatementsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -86,7 +86,10 @@ export interface StatementsTable {
 	 */
 	first_entry_id: number | null;
 	last_entry_id: number | null;
-	/** Sealed copy of both parties, as they were on the day of the issue. */
+	/**
+	 * Sealed copy of both parties, as they were on the day of the issue. It is empty if the partner was erased and the
+	 * legal period has ended.
+	 */
 	sealed_parties: string;
 	/** The job that issued the statement. */
 	job_id: number | null;

@@ -17,6 +17,8 @@ export interface PartnersTable {
 	created_at_ms: number;
 	/** Time at which staff archived the partner, or null. An archived partner is in no list. */
 	archived_at_ms: number | null;
+	/** Time at which the partner was erased, or null. An erased partner is archived, too. */
+	erased_at_ms: Generated<number | null>;
 }
 
 /** One row is a person who signs in for a partner. */

@@ -25,6 +25,8 @@ export interface PeopleTable {
 	mails_sales: Generated<SaleMails>;
 	/** Time from which the person may no longer sign in. */
 	deactivated_at_ms: number | null;
+	/** Time at which the person was erased, or null. Their email is then "erased person" with their public id. */
+	erased_at_ms: Generated<number | null>;
 }
 
 /** Passwords have a table of their own, so that reading a person never loads the hash. */
