@@ -2,6 +2,7 @@
 // subjects, the people who are mailed about it, and the sentence in that mail. The person who acted is mailed
 // too, because somebody else may have stolen their session.
 
+import { type TokenLabel, writeTokenLabel } from "./api-token.ts";
 import { quote } from "./mail-text.ts";
 import { readProgrammeRole } from "./roles.ts";
 import { MINUTE_MS } from "./time.ts";
@@ -42,11 +43,15 @@ const ACTIONS = {
 		"person",
 		"A link to choose a new password for your account was created; your password stays as it is until the link is used",
 	],
-	"password.changed": ["Password changed", "person", "The password of your account was changed"],
+	"password.changed": [
+		"Password changed",
+		"person",
+		"The password of your account was changed{ended tokens}",
+	],
 	"password.reset": [
 		"New password chosen",
 		"person",
-		"A new password for your account was chosen with a link",
+		"A new password for your account was chosen with a link{ended tokens}",
 	],
 	"address.asked": [
 		"New email address requested",
@@ -68,11 +73,7 @@ const ACTIONS = {
 		"person",
 		"The authenticator of your account was turned off",
 	],
-	"authenticator.backup_code_used": [
-		"Backup code used",
-		"person",
-		"A backup code was used to sign in to your account",
-	],
+	"authenticator.backup_code_used": ["Backup code used", "person", "A backup code of your account was used"],
 	"access.ended": "Access ended",
 	"link.withdrawn": "Link withdrawn",
 	"network.changed": "Network changed",
@@ -250,9 +251,22 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	"quoted detail": ({ detail }) => quote(detail ?? ""),
 	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
 	key: ({ detail }) => sayKey(detail),
+	// Older entries say "by link" instead.
+	"ended tokens": ({ detail }) => (detail?.startsWith(ENDED_TOKENS) === true ? `. ${detail}` : ""),
 	// Some entries have no detail, or "staff" instead of a role.
 	"as role": ({ detail }) => (readProgrammeRole(detail ?? "") === undefined ? "" : ` as ${detail}`),
 };
+
+const ENDED_TOKENS = "API tokens that you had issued were ended: ";
+
+/**
+ * Returns the detail of the entry about a new password, which names the API tokens that ended with the old one. Returns
+ * null if there were none.
+ */
+export function writeEndedTokens(tokens: readonly TokenLabel[]): string | null {
+	if (tokens.length === 0) return null;
+	return `${ENDED_TOKENS}${tokens.map((token) => sayKey(writeTokenLabel(token)).trim()).join(", ")}`;
+}
 
 /**
  * Returns the title of an action. If this version does not know the action, the title is made from its name,

@@ -45,12 +45,20 @@ export function tokenPrefix(right: TokenRight): "rbn" | "rbp" {
 	return right === "partner" ? "rbp" : "rbn";
 }
 
+/** The parts of a token by which people recognise it. */
+export interface TokenLabel {
+	token_right: TokenRight;
+	/** Last characters of the token. */
+	hint: string;
+	name: string;
+}
+
 /** Returns how pages and mails show a token, such as "rbn_…1a2b". */
-export function showToken({ token_right, hint }: { token_right: TokenRight; hint: string }): string {
+export function showToken({ token_right, hint }: Pick<TokenLabel, "token_right" | "hint">): string {
 	return `${tokenPrefix(token_right)}_…${hint}`;
 }
 
 /** Returns the label of a token in the audit log, such as "rbn_…1a2b Portal". */
-export function writeTokenLabel(token: { token_right: TokenRight; hint: string; name: string }): string {
+export function writeTokenLabel(token: TokenLabel): string {
 	return `${showToken(token)} ${token.name}`;
 }

@@ -29,9 +29,9 @@ import type { Db } from "../store/store.ts";
 import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { type EndedAccess, endAccess } from "./end-access.ts";
+import type { EndedAccess } from "./end-access.ts";
 import { changeAddress } from "./own-settings.ts";
-import { forgetWrongPasswords, judgePassword } from "./passwords.ts";
+import { announceEndedTokens, forgetWrongPasswords, judgePassword, replacePassword } from "./passwords.ts";
 import { findOrCreatePerson, parseEmail } from "./people.ts";
 import {
 	findSignInLink,
@@ -56,6 +56,8 @@ export interface Acceptance {
 	password: string;
 	/** The IP address of the request, which the mail about the changed password shows. */
 	address?: string;
+	/** Public ids of the API tokens that stay valid although the person gets a new password. */
+	keptTokens?: readonly string[];
 }
 
 export interface AcceptedSignInLink {
@@ -82,6 +84,7 @@ interface Entry {
 	name: string;
 	passwordHash: string;
 	address: string | null;
+	keptTokens: readonly string[];
 }
 
 /** Purposes of links that are printed on the service's machine and never mailed. */
@@ -119,6 +122,7 @@ export async function acceptSignInLink(
 		return succeed({ ...nothingElse, ...used, hasNewPassword, isFromOperator, purpose: link.purpose });
 	});
 	deps.mails.wake();
+	if (accepted.ok && accepted.value.ended !== null) announceEndedTokens(deps.store, accepted.value.ended);
 	return accepted;
 }
 
@@ -127,8 +131,9 @@ async function validateAcceptance(
 	opened: OpenedSignInLink,
 	acceptance: Acceptance,
 ): Promise<Checked<Entry>> {
+	const { keptTokens = [] } = acceptance;
 	const address = acceptance.address ?? null;
-	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "", address });
+	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "", address, keptTokens });
 	const checked = checkAll({
 		email: opened.kind === "first" ? parseEmail(acceptance.email) : succeed(""),
 		name: opened.kind === "password" ? succeed("") : readName(acceptance.name, "your"),
@@ -139,7 +144,7 @@ async function validateAcceptance(
 	// The hash is computed before the transaction starts, because hashing is slow by design and other
 	// transactions must not wait.
 	const passwordHash = await auth.hashPassword(acceptance.password);
-	return succeed({ email, name, passwordHash, address });
+	return succeed({ email, name, passwordHash, address, keptTokens });
 }
 
 function needsPassword(opened: OpenedSignInLink): boolean {
@@ -193,13 +198,9 @@ async function useLink(
 		}
 		case "password": {
 			const { person } = opened;
-			const ended = await endAccess(trx, person.id, { endedBy: person.id, nowMs });
-			await setPassword(trx, person.id, entry.passwordHash, nowMs);
-			const { id: personId, email: subject } = person;
-			const note = { personId, action: "password.reset", subject, detail: "by link" } as const;
-			await noteAudit(trx, { ...note, address: entry.address }, nowMs);
-			await forgetWrongPasswords(trx, person.email, entry.address);
-			return { person, ended };
+			const { passwordHash, address, keptTokens } = entry;
+			const chosen = { action: "password.reset", passwordHash, address, keptTokens, nowMs } as const;
+			return { person, ended: await replacePassword(trx, person, chosen) };
 		}
 		default:
 			return opened satisfies never;

@@ -1,24 +1,26 @@
 // Issues and revokes API tokens. A token belongs to the network or to a partner, is shown once, and acts in the name of
-// the person who issued it. It ends with that person's access (end-access.ts).
+// the person who issued it. It ends with that person's access, and with a new password unless they keep it
+// (end-access.ts).
 
-import {
-	NETWORK_TOKEN_RIGHTS,
-	TOKEN_BYTES,
-	type TokenRight,
-	tokenPrefix,
-	writeTokenLabel,
-} from "../domain/api-token.ts";
+import { NETWORK_TOKEN_RIGHTS, TOKEN_BYTES, type TokenRight, tokenPrefix } from "../domain/api-token.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { type ApiToken, insertApiToken, listApiTokens, revokeApiToken } from "../store/queries/api-tokens.ts";
-import { noteAudit } from "../store/queries/audit.ts";
 import { type Partner, signsInFor } from "../store/queries/partners.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs } from "./actor.ts";
+import type { SignInDeps, Visitor } from "./auth.ts";
+import {
+	type AuthenticatorOwner,
+	type Proof,
+	spendCodeIfNeeded,
+	withPasswordAndCode,
+} from "./authenticator.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { noteToken } from "./token-entries.ts";
 
 const HINT_LENGTH = 4;
 /** Maximum number of usable tokens of the network or of a partner. The page lists all of them. */
@@ -43,12 +45,17 @@ export interface IssuedToken {
 /** The partner to which a token belongs, or null for the network. */
 export type TokenOwner = Pick<Partner, "id" | "public_id"> | null;
 
-/** Issues a token. Only a person on a page may do this, so no token can issue another one. */
+/**
+ * Issues a token. Only a person on a page may do this, so no token can issue another one. They enter their password and
+ * code again, because a token goes on when a stolen session has ended.
+ */
 export async function issueToken(
-	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
-	actor: SignedInPerson,
+	deps: SignInDeps,
+	actor: AuthenticatorOwner,
 	owner: TokenOwner,
 	input: TokenInput,
+	proof: Proof,
+	visitor: Visitor,
 ): Promise<Result<IssuedToken>> {
 	const read = checkAll({
 		name: readName(input.name, "the token's"),
@@ -58,7 +65,7 @@ export async function issueToken(
 	if (!read.ok) return read;
 	const { name, right, days } = read.value;
 	const nowMs = deps.clock.nowMs();
-	return transactAs<IssuedToken>(deps.store, actor, async (trx) => {
+	const issue = async (trx: Db): Promise<Result<IssuedToken>> => {
 		const allowed = await judgeActor(trx, actor, owner);
 		if (!allowed.ok) return allowed;
 		const usable = await listApiTokens(trx, owner?.id ?? null, { nowMs, maxEnded: 0 });
@@ -66,6 +73,9 @@ export async function issueToken(
 			const text = `There are ${MAX_USABLE_TOKENS} tokens in use, which is the maximum. Revoke one that is not needed any more, then issue the new one.`;
 			return refuse("too_many_tokens", text);
 		}
+		// Nothing refuses the token from here on, so a backup code is used up only if a token is issued.
+		const proven = await spendCodeIfNeeded(trx, deps, actor, proof, visitor);
+		if (!proven.ok) return proven;
 		const token = `${tokenPrefix(right)}_${deps.random.hex(TOKEN_BYTES)}`;
 		const row = await insertApiToken(trx, {
 			public_id: makeId("tok", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
@@ -80,7 +90,8 @@ export async function issueToken(
 		});
 		await noteToken(trx, actor.personId, owner, row, "issued", nowMs);
 		return succeed({ row, token });
-	});
+	};
+	return withPasswordAndCode(deps, actor, proof, visitor, () => transactAs(deps.store, actor, issue));
 }
 
 /** Revokes a token of this owner. */
@@ -105,23 +116,6 @@ export async function revokeToken(
 	// This process must stop accepting the token at once.
 	if (revoked.ok) store.announceChange(null);
 	return revoked;
-}
-
-/** Writes the audit entry about a token, which is also mailed to the staff or to the partner's people. */
-export function noteToken(
-	trx: Db,
-	personId: number | null,
-	owner: Pick<Partner, "public_id"> | null,
-	row: ApiToken,
-	verb: "issued" | "revoked",
-	nowMs: number,
-): Promise<void> {
-	// The subject of a partner's token is the partner, because its people are found by it.
-	const note =
-		owner === null
-			? ({ action: `network_token.${verb}`, subject: row.public_id } as const)
-			: ({ action: `partner_token.${verb}`, subject: owner.public_id } as const);
-	return noteAudit(trx, { personId, ...note, detail: writeTokenLabel(row) }, nowMs);
 }
 
 async function judgeActor(trx: Db, actor: SignedInPerson, owner: TokenOwner): Promise<Result<true>> {

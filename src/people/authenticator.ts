@@ -97,30 +97,62 @@ export async function confirmAuthenticator(
 	);
 }
 
-interface Proof {
+/** What a signed-in person enters to show again that they are who they are. */
+export interface Proof {
 	password: string;
-	/** A code of the app, or a backup code. */
+	/** A code of the app, or a backup code. It is not used if the person has no authenticator. */
 	code: string;
 }
 
 /**
- * Turns the authenticator off, for example before moving to a new phone. The password is checked first, so
- * that a mistyped password does not use up a backup code. Returns the session's new cookies.
+ * Makes a change for which the person enters their password and a code again. The password is checked first, so that a
+ * mistyped password does not use up a backup code. `change` spends the code in its transaction.
  */
+export async function withPasswordAndCode<Value>(
+	deps: SignInDeps,
+	owner: AuthenticatorOwner,
+	{ password }: Proof,
+	visitor: Visitor,
+	change: () => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	const checked = await checkPassword(deps, owner.email, password, visitor);
+	return checked.ok ? withCodeLimit(deps, owner, visitor, change) : checked;
+}
+
+/** Spends the code if the person has an authenticator, in the transaction of the change. */
+export async function spendCodeIfNeeded(
+	trx: Db,
+	deps: Pick<SignInDeps, "clock" | "random" | "sealingKey">,
+	{ personId }: CodeHolder,
+	{ code }: Proof,
+	{ address }: Pick<Visitor, "address">,
+): Promise<Result<true>> {
+	if (!(await rows.isAuthenticatorOn(trx, personId))) return succeed(true);
+	if (code.trim() === "") {
+		return wrongCode("Enter the code that your authenticator shows now, or one of your backup codes.");
+	}
+	const spent = await spendCode(trx, deps, { personId }, code);
+	if (!spent.ok) return spent;
+	if (spent.value.isBackupCode) {
+		const note = { personId, action: "authenticator.backup_code_used", address } as const;
+		await noteAudit(trx, note, deps.clock.nowMs());
+	}
+	return succeed(true);
+}
+
+/** Turns the authenticator off, for example before moving to a new phone. Returns the session's new cookies. */
 export async function removeAuthenticator(
 	deps: SignInDeps,
 	owner: AuthenticatorOwner,
-	{ password, code }: Proof,
+	proof: Proof,
 	visitor: Visitor,
 ): Promise<Result<readonly string[]>> {
-	const checked = await checkPassword(deps, owner.email, password, visitor);
-	if (!checked.ok) return checked;
-	return withCodeLimit(deps, owner, visitor, () =>
+	return withPasswordAndCode(deps, owner, proof, visitor, () =>
 		commitChange(deps, owner, visitor, "authenticator.turned_off", async (trx, session) => {
 			if (!session.hasAuthenticator) {
 				return refuse("authenticator_not_on", "The authenticator is off already. Nothing is left to do.");
 			}
-			const spent = await spendCode(trx, deps, owner, code);
+			const spent = await spendCode(trx, deps, owner, proof.code);
 			if (!spent.ok) return spent;
 			await rows.removeAuthenticator(trx, owner.personId);
 			await endSession(trx, session.id);

@@ -1,9 +1,11 @@
 // Ends a person's access. Every use case that takes access away calls this in its own transaction. It ends
 // the person's sessions, sign-in links (also those that others made for them), unfinished sign-ins and
 // running jobs. If somebody else takes the access away, the API keys and API tokens that the person issued and the
-// signing secrets that they prepared end too, because copies of these work without signing in.
+// signing secrets that they prepared end too, because copies of these work without signing in. A new password ends the
+// API tokens as well, except those that the person keeps by name, because a thief may have issued them.
 
 import { writeKeyLabel } from "../domain/action.ts";
+import type { TokenLabel } from "../domain/api-token.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { listTokensIssuedBy, revokeApiToken } from "../store/queries/api-tokens.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -26,7 +28,7 @@ import {
 	type PreparedSecretScope,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
-import { noteToken } from "./api-tokens.ts";
+import { noteToken } from "./token-entries.ts";
 
 /** Counts of the things that ended. The audit log has an entry for each link and key. */
 export interface EndedAccess {
@@ -41,8 +43,8 @@ export interface EndedAccess {
 	lowered: number;
 	/** Number of prepared signing secrets that were discarded. */
 	secrets: number;
-	/** Number of API tokens that were revoked. */
-	tokens: number;
+	/** The API tokens that were revoked. */
+	tokens: readonly TokenLabel[];
 	/** Number of the person's jobs that were stopped. */
 	jobs: number;
 }
@@ -58,7 +60,7 @@ export interface AccessEnding {
 	 * The partner for which the person can no longer sign in. The API tokens that they issued for it and the signing
 	 * secret that they prepared for it end.
 	 */
-	partnerId?: number;
+	partnerId?: number | undefined;
 	nowMs: number;
 	/** True if the caller continues one session with a new token. That session is not counted as ended. */
 	keepsOneSession?: boolean;
@@ -68,6 +70,11 @@ export interface AccessEnding {
 	 * ends no keys and no secrets.
 	 */
 	keptKeys?: readonly string[];
+	/**
+	 * Public ids of API tokens that stay valid although the person gets a new password. All other tokens that they issued
+	 * end. Left out if the person loses access, because then no token can be kept.
+	 */
+	keptTokens?: readonly string[] | undefined;
 }
 
 export type EndingPreview = Awaited<ReturnType<typeof previewEnding>>;
@@ -81,7 +88,7 @@ export async function previewEnding(db: Db, personId: number, programmeId: numbe
 		secrets: await listSecretsPreparedBy(db, personId, { programmeId }),
 		keys: await listKeysIssuedBy(db, personId, programmeId),
 		// A person who leaves a programme keeps their tokens, which belong to the network or to a partner.
-		tokens: programmeId === null ? await listTokensIssuedBy(db, personId, null) : [],
+		tokens: programmeId === null ? await listTokensIssuedBy(db, personId, { nowMs }) : [],
 	};
 }
 
@@ -97,7 +104,15 @@ function isShown(link: WithdrawnSignInLink, programmeId: number | null): boolean
 export async function endAccess(
 	trx: Db,
 	personId: number,
-	{ endedBy, programmeId = null, partnerId, nowMs, keepsOneSession = false, keptKeys }: AccessEnding,
+	{
+		endedBy,
+		programmeId = null,
+		partnerId,
+		nowMs,
+		keepsOneSession = false,
+		keptKeys,
+		keptTokens,
+	}: AccessEnding,
 ): Promise<EndedAccess> {
 	await lockAccess(trx);
 	const person = await requirePerson(trx, personId);
@@ -117,9 +132,9 @@ export async function endAccess(
 	}
 	const losesAll = keptKeys !== undefined && programmeId === null;
 	const tokens =
-		partnerId !== undefined || losesAll
-			? await endTokens(trx, personId, { partnerId: partnerId ?? null, endedBy, nowMs })
-			: 0;
+		partnerId !== undefined || losesAll || keptTokens !== undefined
+			? await endTokens(trx, personId, { partnerId, keptTokens, endedBy, nowMs })
+			: [];
 	const shownLinks = withdrawn.filter((link) => isShown(link, programmeId));
 	const ended = { sessions, links: shownLinks.length, jobs: jobs.length, ...issued, tokens };
 	const detail = sayWhatEnded(ended);
@@ -145,7 +160,7 @@ export async function endRightsIn(
 	await noteWithdrawn(trx, withdrawn, endedBy, `${email} may no longer invite people`, nowMs);
 	const jobs = await endJobsOf(trx, personId, nowMs, programmeId);
 	await noteStopped(trx, jobs, endedBy, `${email} may no longer decide`, nowMs);
-	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length, tokens: 0 };
+	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length, tokens: [] };
 	if (!grants(role, "integrate")) {
 		return { ...ended, ...(await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys: [] })) };
 	}
@@ -207,13 +222,19 @@ async function endPreparedSecrets(
 	return secrets.length;
 }
 
-/** Revokes the API tokens that a person issued, for one partner or in all. Returns their number. */
+/** Revokes the API tokens that a person issued, for one partner or in all, except the kept ones. Returns them. */
 async function endTokens(
 	trx: Db,
 	personId: number,
-	{ partnerId, endedBy, nowMs }: { partnerId: number | null; endedBy: number | null; nowMs: number },
-): Promise<number> {
-	const tokens = await listTokensIssuedBy(trx, personId, partnerId);
+	{
+		partnerId,
+		keptTokens = [],
+		endedBy,
+		nowMs,
+	}: Pick<AccessEnding, "partnerId" | "keptTokens" | "endedBy" | "nowMs">,
+): Promise<readonly TokenLabel[]> {
+	const issued = await listTokensIssuedBy(trx, personId, { partnerId, nowMs });
+	const tokens = issued.filter(({ public_id }) => !keptTokens.includes(public_id));
 	const partners = await findPartnersById(
 		trx,
 		tokens.flatMap(({ partner_id }) => partner_id ?? []),
@@ -222,7 +243,7 @@ async function endTokens(
 		await revokeApiToken(trx, token.partner_id, token.public_id, nowMs);
 		await noteToken(trx, endedBy, partners.get(token.partner_id ?? 0) ?? null, token, "revoked", nowMs);
 	}
-	return tokens.length;
+	return tokens;
 }
 
 async function requirePerson(db: Db, personId: number) {
@@ -262,7 +283,8 @@ async function noteStopped(
  * nothing ended.
  */
 export function sayWhatEnded(counts: EndedAccess): string | null {
-	const { sessions, links, keys, lowered, secrets, tokens, jobs } = counts;
+	const { sessions, links, keys, lowered, secrets, jobs } = counts;
+	const tokens = counts.tokens.length;
 	const ended = [
 		count(sessions, "session"),
 		count(links, "link"),

@@ -3,15 +3,16 @@
 // and for each account. Unknown email addresses are counted in the same way, so that nobody learns who has an
 // account.
 
+import { writeEndedTokens } from "../domain/action.ts";
 import { addressBlockOf } from "../domain/client-address.ts";
 import { foldMailAddress } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { hasPassword, setPassword } from "../store/queries/passwords.ts";
-import { findPersonByEmail, findPersonById } from "../store/queries/people.ts";
+import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
-import type { Db } from "../store/store.ts";
+import type { Db, Store } from "../store/store.ts";
 import type { SignedInPerson } from "./actor.ts";
 import {
 	type Changed,
@@ -106,13 +107,42 @@ function fromAddressBlock(email: string, address: string): Use {
 }
 
 /**
- * Changes the actor's own password. All their other sessions and their sign-in links end, so that nobody who
- * knew the old password stays signed in. Returns what ended. The session in use continues and is not counted.
+ * Stores a person's new password, and ends everything that somebody who knew the old one may have opened: sessions,
+ * sign-in links, and the API tokens that are not kept. The caller holds the access lock. Returns what ended.
+ */
+export async function replacePassword(
+	trx: Db,
+	{ id: personId, email }: Pick<Person, "id" | "email">,
+	{ passwordHash, keptTokens, action, address, keepsOneSession = false, nowMs }: NewPassword,
+): Promise<EndedAccess> {
+	const ended = await endAccess(trx, personId, { endedBy: personId, nowMs, keepsOneSession, keptTokens });
+	await setPassword(trx, personId, passwordHash, nowMs);
+	await forgetWrongPasswords(trx, email, address);
+	const note = { personId, action, subject: email, detail: writeEndedTokens(ended.tokens) } as const;
+	await noteAudit(trx, { ...note, address }, nowMs);
+	return ended;
+}
+
+interface NewPassword {
+	passwordHash: string;
+	/** Public ids of the API tokens that stay valid. The person has chosen them by name. */
+	keptTokens: readonly string[];
+	action: "password.changed" | "password.reset";
+	/** The IP address of the request, or null if unknown. */
+	address: string | null;
+	keepsOneSession?: boolean;
+	nowMs: number;
+}
+
+/**
+ * Changes the actor's own password. All their other sessions, their sign-in links and the API tokens that they do not
+ * keep end, so that nobody who knew the old password can go on. Returns what ended. The session in use continues and is
+ * not counted.
  */
 export async function changePassword(
 	deps: Omit<SignInDeps, "log">,
 	actor: SignedInPerson,
-	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+	{ currentPassword, newPassword, keptTokens }: PasswordChange,
 	visitor: Visitor,
 ): Promise<Result<Changed<EndedAccess>>> {
 	const { auth, store, clock } = deps;
@@ -120,21 +150,31 @@ export async function changePassword(
 	if (!judged.ok) return judged;
 	const person = await findPersonById(store.db, actor.personId);
 	if (person === undefined) throw new Error("a session without a person");
-	const { id: personId, email } = person;
+	const { email } = person;
 	const checked = await checkPassword(deps, email, currentPassword, visitor);
 	if (!checked.ok) return checked;
 	// The hash is computed before the transaction starts, because hashing is slow by design and other
 	// transactions must not wait.
 	const passwordHash = await auth.hashPassword(newPassword);
-	return changeWithSession(deps, actor, email, async (trx) => {
-		const nowMs = clock.nowMs();
-		const ended = await endAccess(trx, personId, { endedBy: personId, nowMs, keepsOneSession: true });
-		await setPassword(trx, personId, passwordHash, nowMs);
-		await forgetWrongPasswords(trx, email, visitor.address);
-		const { address } = visitor;
-		await noteAudit(trx, { personId, action: "password.changed", address }, nowMs);
-		return succeed(ended);
-	});
+	const { address } = visitor;
+	const stays = { action: "password.changed", address, keepsOneSession: true } as const;
+	const changed = await changeWithSession(deps, actor, email, async (trx) =>
+		succeed(await replacePassword(trx, person, { ...stays, passwordHash, keptTokens, nowMs: clock.nowMs() })),
+	);
+	if (changed.ok) announceEndedTokens(store, changed.value.value);
+	return changed;
+}
+
+interface PasswordChange {
+	currentPassword: string;
+	newPassword: string;
+	/** Public ids of the API tokens that stay valid. */
+	keptTokens: readonly string[];
+}
+
+/** Makes this process refuse the tokens at once that ended with the old password. Call it after the commit. */
+export function announceEndedTokens(store: Pick<Store, "announceChange">, { tokens }: EndedAccess): void {
+	if (tokens.length > 0) store.announceChange(null);
 }
 
 /** Mails a link for a new password. The answer is the same whether or not the address has an account. */

@@ -20,7 +20,13 @@ import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";
 import { issueMonth } from "./statements/issued-statements.test-support.ts";
-import { type Browser, createTestSite, type Shown, type TestSite } from "./test-site.test-support.ts";
+import {
+	type Browser,
+	createTestSite,
+	PASSWORD,
+	type Shown,
+	type TestSite,
+} from "./test-site.test-support.ts";
 
 type Visitor =
 	| "nobody"
@@ -187,7 +193,7 @@ test("a call without the right is refused with its code, and nothing changes", a
 	const { site, ids } = shop;
 	const staff = await visit("staff");
 	const issue = async (path: string, fields: Readonly<Record<string, string>>) => {
-		const { text } = await staff.submit(path, fields);
+		const { text } = await staff.submit(path, { ...fields, currentPassword: PASSWORD });
 		return /rb[np]_[0-9a-f]{64}/.exec(text)?.[0] ?? assert.fail(text);
 	};
 	const network = (name: string, right = "read", days = "") =>

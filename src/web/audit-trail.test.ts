@@ -385,7 +385,10 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 		["/partner/:partnerId/api", `/partner/${partner.public_id}/api`],
 		["/network/tokens", "/network/tokens"],
 	] as const) {
-		const page = await send(route, staff, tokens, { name: "Portal", right: "read", days: "" });
+		const page = await send(route, staff, tokens, {
+			...{ name: "Portal", right: "read", days: "" },
+			currentPassword: PASSWORD,
+		});
 		const revoke = /action="([^"]*\/tok_\w+\/revoke)"/.exec(page)?.[1] ?? "";
 		await send(`${route}/:tokenId/revoke`, staff, revoke);
 	}

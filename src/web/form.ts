@@ -140,6 +140,17 @@ export async function readTextFields<Name extends string>(
 	return Object.fromEntries(texts) as Record<Name, string>;
 }
 
+/**
+ * Returns the ids of what the reader keeps, from a page on which everything that ends is ticked. These are the ids that the
+ * page listed and that the reader has unticked. A key or token that was issued after the page was opened is not among
+ * them, so it ends.
+ */
+export async function readUnticked(c: WebContext): Promise<string[]> {
+	const { listed = [], end = [] } = await c.req.parseBody({ all: true });
+	const ended = new Set([end].flat());
+	return [listed].flat().filter((id) => typeof id === "string" && !ended.has(id)) as string[];
+}
+
 function textOf(value: unknown): string {
 	return typeof value === "string" ? value : "";
 }

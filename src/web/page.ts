@@ -304,6 +304,17 @@ export function actorOf(c: WebContext): SignedInPerson {
 }
 
 /**
+ * Returns true if the viewer is on the staff, who must sign in with the company's account. Their password here only
+ * confirms changes.
+ */
+export function usesCompanyAccount(
+	c: WebContext,
+	{ companySignIn }: Pick<WebDeps, "companySignIn">,
+): boolean {
+	return viewerOf(c).kind === "staff" && companySignIn?.isRequiredForStaff === true;
+}
+
+/**
  * Returns the programme of an address below /programmes/:programmeId. A guard has checked that the viewer has
  * access to it.
  */

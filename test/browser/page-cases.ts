@@ -179,6 +179,7 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 		look("programmes to apply for", at("/programmes")),
 		look("apply for a programme", at(main)),
 		look("API, a token just issued", at("/api"), issueToken),
+		look("account, with API tokens that end with the password", "/account"),
 		look("a programme's page", `${main}/overview`, undefined, 404),
 	];
 }
@@ -192,6 +193,7 @@ async function saveUnknownMacro(page: Page): Promise<void> {
 
 async function issueToken(page: Page): Promise<void> {
 	await page.getByLabel("Name of the new token").fill("N".repeat(60));
+	await page.getByLabel("Current password").fill(PASSWORD);
 	await press("Issue token")(page);
 	await page.getByText("Copy it now.").waitFor();
 }

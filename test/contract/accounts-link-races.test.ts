@@ -8,6 +8,7 @@ import { succeed } from "../../src/domain/fault.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { acceptSignInLink } from "../../src/people/accept-sign-in-link.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
+import { issueToken } from "../../src/people/api-tokens.ts";
 import { type Auth, changeWithSession, revokeSessions } from "../../src/people/auth.ts";
 import { finishCompanySignIn, startCompanySignIn } from "../../src/people/company-sign-in.ts";
 import type { CompanySignIn } from "../../src/people/deps.ts";
@@ -18,6 +19,7 @@ import { createPerson } from "../../src/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
 import { signIn } from "../../src/people/sign-in.ts";
 import type { IdentityProvider } from "../../src/ports.ts";
+import { listTokensIssuedBy } from "../../src/store/queries/api-tokens.ts";
 import { findPasswordHash, setPassword } from "../../src/store/queries/passwords.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
@@ -127,7 +129,11 @@ eachDatabase("links while access ends", (database) => {
 				findSession: async () => null,
 				judgePassword: async () => "the present hash",
 			};
-			const change = { currentPassword: "the present one", newPassword: "another horse battery" };
+			const change = {
+				currentPassword: "the present one",
+				newPassword: "another horse battery",
+				keptTokens: [],
+			};
 			const visitor = { cookies: "", address: "", userAgent: "", device: "" };
 			const [, changed] = await Promise.all([
 				makePasswordLink(depsOf(database.store), person.actor, head.person.id, null),
@@ -140,6 +146,29 @@ eachDatabase("links while access ends", (database) => {
 			ok(sessions[0]?.id !== person.actor.sessionId, "the session has a new id");
 			const late = await makePasswordLink(depsOf(database.store), person.actor, head.person.id, null);
 			ok(!late.ok, "a copy of the old session creates no link");
+		}
+	});
+
+	test("an API token that is issued while its issuer changes the password ends, or is not issued", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const { person, actor } = await addSignedIn("staff");
+			const { email } = person;
+			const auth = { ...NO_PASSWORDS, judgePassword: async () => "the present hash" };
+			const visitor = { cookies: "", address: `192.0.2.${round}`, userAgent: "", device: "" };
+			const change = { currentPassword: "", newPassword: "another horse battery", keptTokens: [] };
+			const alter = () => changePassword({ ...depsOf(database.rival), auth }, actor, change, visitor);
+			// In every second round the change starts first.
+			const early = round % 2 === 0 ? alter() : undefined;
+			const input = { name: "Portal", right: "manage", days: "" };
+			const proof = { password: "", code: "" };
+			const [issued, changed] = await Promise.all([
+				issueToken({ ...depsOf(database.store), auth }, { ...actor, email }, null, input, proof, visitor),
+				early ?? alter(),
+			]);
+			expectValue(changed);
+			if (!issued.ok) equal(issued.fault.code, "not_allowed");
+			const nowMs = createClock().nowMs();
+			deepEqual(await listTokensIssuedBy(database.store.db, person.id, { nowMs }), []);
 		}
 	});
 

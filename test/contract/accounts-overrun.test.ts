@@ -59,7 +59,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal(answers.filter(({ status }) => status === 429).length, 3);
 	});
 
-	test("a stolen session cannot guess the password on the account page, because the guesses of all forms count for the account", async () => {
+	test("a stolen session cannot guess the password on the account page or where API tokens are issued, because the guesses of all forms count for the account", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const taken = (await site.signIn(staff)).cookies.get(SESSION_COOKIE) ?? "";
@@ -67,15 +67,19 @@ eachDatabase("guessing at a sign-in", (database) => {
 			const thief = site.browser();
 			thief.cookies.set(SESSION_COOKIE, taken);
 			await thief.open("/account");
-			return thief.submit(path, { currentPassword, newPassword: WRONG, code: "111111" });
+			const token = { name: "Portal", right: "manage", days: "" };
+			return thief.submit(path, { currentPassword, newPassword: WRONG, code: "111111", ...token });
 		};
-		await guessEverywhere(site, staff, 58);
+		await guessEverywhere(site, staff, 57);
 		equal((await tryAt("/account/password", WRONG)).status, 422);
 		equal((await tryAt("/account/authenticator", WRONG)).status, 422);
+		equal((await tryAt("/network/tokens", WRONG)).status, 422);
 		const refused = await tryAt("/account/password", PASSWORD);
 		equal(refused.status, 429, "all forms together have sixty guesses for the account");
 		match(refused.text, /Too many wrong passwords were tried for this account/);
 		equal((await tryAt("/account/authenticator", PASSWORD)).status, 429);
+		equal((await tryAt("/network/tokens", PASSWORD)).status, 429);
+		deepEqual(await site.store.db.selectFrom("api_tokens").selectAll().execute(), []);
 	});
 
 	test("a stolen browser with all its cookies has twenty guesses per quarter of an hour on the account page", async () => {

@@ -9,6 +9,7 @@ import {
 	type Browser,
 	createTestSite,
 	openTestSite,
+	PASSWORD,
 	type SiteOptions,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
@@ -76,7 +77,7 @@ export async function issueOnPage(
 	path: string,
 	fields: Readonly<Record<string, string>>,
 ): Promise<string> {
-	const { status, text } = await browser.submit(path, fields);
+	const { status, text } = await browser.submit(path, { ...fields, currentPassword: PASSWORD });
 	equal(status, 200, text);
 	const [token] = /rb[np]_[0-9a-f]{64}/.exec(text) ?? [];
 	ok(token, text);

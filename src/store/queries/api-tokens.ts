@@ -92,17 +92,27 @@ export async function listApiTokens(
 	return [...usable, ...ended];
 }
 
-/**
- * Lists the tokens that a person issued and that were not revoked. With `partnerId` only those of this partner are listed.
- */
-export function listTokensIssuedBy(db: Db, personId: number, partnerId: number | null): Promise<ApiToken[]> {
+/** A token with the name of its partner, or null if it belongs to the network. */
+export interface IssuedToken extends ApiToken {
+	partnerName: string | null;
+}
+
+/** Lists the usable tokens that a person issued. With `partnerId` only those of this partner are listed. */
+export function listTokensIssuedBy(
+	db: Db,
+	personId: number,
+	{ partnerId, nowMs }: { partnerId?: number | undefined; nowMs: number },
+): Promise<IssuedToken[]> {
 	return db
 		.selectFrom("api_tokens")
-		.selectAll()
+		.leftJoin("partners", "partners.id", "api_tokens.partner_id")
+		.selectAll("api_tokens")
+		.select("partners.name as partnerName")
 		.where("issued_by", "=", personId)
 		.where("revoked_at_ms", "is", null)
-		.$if(partnerId !== null, (tokens) => tokens.where("partner_id", "=", partnerId))
-		.orderBy("id")
+		.where((eb) => eb.or([eb("expires_at_ms", "is", null), eb("expires_at_ms", ">", nowMs)]))
+		.$if(partnerId !== undefined, (tokens) => tokens.where("partner_id", "=", partnerId ?? null))
+		.orderBy("api_tokens.id")
 		.execute();
 }
 

@@ -17,10 +17,11 @@ import { listPartnersOf } from "../../store/queries/partners.ts";
 import { findPersonById, type Person } from "../../store/queries/people.ts";
 import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { MAX_SESSION_DAYS, type Session } from "../../store/queries/sessions.ts";
-import { declareForm, type FormField, readTextFields } from "../form.ts";
+import { declareForm, type FormField, readTextFields, readUnticked } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
+import { endingTokens } from "../tokens/ending-tokens.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -92,6 +93,7 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 	const { email, name } = page.viewerOf(c);
 	const self = await selfOf(c, deps);
 	const sessions = await listOpenSessions(deps, page.viewerOf(c).personId);
+	const tokens = await endingTokens(c, deps, self.id);
 	return page.answerPage(c, {
 		title: "Account",
 		active: "account",
@@ -103,9 +105,13 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 					${ui.section({
 						id: "password",
 						title: "Password",
-						...(usesCompanyAccount(c, deps) ? { hint: ONLY_CONFIRMS } : {}),
+						...(page.usesCompanyAccount(c, deps) ? { hint: ONLY_CONFIRMS } : {}),
 						body: ui.padded(
-							PASSWORD_FORM.show(c, { action: `${ACCOUNT_PATH}/password`, send: "Change password" }),
+							PASSWORD_FORM.show(c, {
+								action: `${ACCOUNT_PATH}/password`,
+								send: "Change password",
+								rows: ({ fields }) => [fields(), tokens],
+							}),
 						),
 					})}
 					${authenticatorSection(c, deps)}
@@ -116,11 +122,6 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 }
 
 const ONLY_CONFIRMS = "You sign in with the company's account. This password only confirms changes here.";
-
-/** Returns true if the person is on the staff, who must sign in with the company's account. */
-function usesCompanyAccount(c: WebContext, { companySignIn }: WebDeps): boolean {
-	return page.viewerOf(c).kind === "staff" && companySignIn?.isRequiredForStaff === true;
-}
 
 async function selfOf(c: WebContext, { store }: WebDeps): Promise<Person> {
 	const self = await findPersonById(store.db, page.viewerOf(c).personId);
@@ -222,7 +223,8 @@ export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Respons
 export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<Response> {
 	const change = await PASSWORD_FORM.read(c);
 	const visitor = c.get("visitor");
-	const changed = await changePassword(deps, page.actorOf(c), change, visitor);
+	const keptTokens = await readUnticked(c);
+	const changed = await changePassword(deps, page.actorOf(c), { ...change, keptTokens }, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
 	page.handOnCookies(c, changed.value.setCookies);
 	const ended = sayWhatEnded(changed.value.value);

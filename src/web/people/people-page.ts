@@ -29,7 +29,7 @@ import {
 	listProgrammeInvitations,
 	type PartnerInvitation,
 } from "../../store/queries/sign-in-links.ts";
-import { declareForm, readTextFields } from "../form.ts";
+import { declareForm, readTextFields, readUnticked } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import { partnerPeoplePath, peoplePath, SIGN_IN_PATH, STAFF_PATH } from "../paths.ts";
@@ -107,7 +107,7 @@ export async function changeRoleOf(c: WebContext, deps: WebDeps): Promise<Respon
 
 export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
-	const keptKeys = await readKeptKeys(c);
+	const keptKeys = await readUnticked(c);
 	const removed = await removePerson(deps, page.actorOf(c), programme, personIdOf(c), keptKeys);
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	return page.leadTo(c, pathHere(c), sayRemoved(removed.value, removed.value.ended));
@@ -118,7 +118,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
  */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
-	const left = await leaveProgramme(deps, page.actorOf(c), programme, await readKeptKeys(c));
+	const left = await leaveProgramme(deps, page.actorOf(c), programme, await readUnticked(c));
 	if (!left.ok) return page.tellRefusal(c, left, () => showPeople(c, deps));
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
@@ -128,7 +128,7 @@ export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Re
 	const { partner } = groupHere(c);
 	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
 	const removed = await (partner === undefined
-		? deactivateStaff(deps, actor, personId, await readKeptKeys(c))
+		? deactivateStaff(deps, actor, personId, await readUnticked(c))
 		: removePartnerPerson(deps, actor, partner, personId));
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	return page.leadTo(c, pathHere(c), sayRemoved(removed.value.person, removed.value.ended));
@@ -137,16 +137,6 @@ export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Re
 /** Returns the message after a removal. `ended` is null if only an invitation was withdrawn. */
 function sayRemoved(person: { email: string; name: string }, ended: EndedAccess | null): string {
 	return ended === null ? `The invitation to ${person.email} was withdrawn.` : sayEnded(person, ended);
-}
-
-/**
- * Returns the ids of the API keys that stay valid. These are the keys that the page listed and that the
- * reader has unticked. A key that was issued after the page was opened is not among them, so it is revoked.
- */
-async function readKeptKeys(c: WebContext): Promise<string[]> {
-	const { listed = [], end = [] } = await c.req.parseBody({ all: true });
-	const ended = new Set([end].flat());
-	return [listed].flat().filter((id) => typeof id === "string" && !ended.has(id)) as string[];
 }
 
 function personIdOf(c: WebContext): string {

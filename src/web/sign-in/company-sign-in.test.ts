@@ -507,6 +507,12 @@ describe("sign-in with the company's account", () => {
 			assert.deepEqual(await site.store.db.selectFrom("sessions").selectAll().execute(), []);
 			assert.equal((await signInThere(browser)).location, "/");
 			assert.match((await browser.open("/account")).text, /This password only confirms changes here/);
+			assert.match(
+				(await browser.open("/network/tokens")).text,
+				/not that of the company's account\. If you do not know it, <a href="\/forgot-password">choose a new one<\/a>/,
+			);
+			const token = { name: "Portal", right: "read", days: "", currentPassword: PASSWORD };
+			assert.match((await browser.submit("/network/tokens", token)).text, /Copy it now/);
 		});
 
 		test("a shop's people sign in with their password", async (t) => {

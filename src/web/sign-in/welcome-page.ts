@@ -11,7 +11,7 @@ import { type Credentials, signIn, signOut } from "../../people/sign-in.ts";
 import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-links.ts";
 import type { Person } from "../../store/queries/people.ts";
 import { titleOf } from "../document.ts";
-import { declareForm } from "../form.ts";
+import { declareForm, readUnticked } from "../form.ts";
 import {
 	actorOf,
 	answerPlainPage,
@@ -22,6 +22,7 @@ import {
 	type WebDeps,
 } from "../page.ts";
 import * as paths from "../paths.ts";
+import { endingTokens } from "../tokens/ending-tokens.ts";
 import { type Content, html, linkButton } from "../ui.ts";
 import { wideButton } from "./sign-in-page.ts";
 
@@ -43,13 +44,15 @@ export async function showWelcome(c: WebContext, deps: WebDeps): Promise<Respons
 	if (!found.ok) return showDeadLink(c, found.fault);
 	const parts = partsOf(found.value, titleOf(c.get("network")), deps.companySignIn);
 	const { title, lead, asks, email, name, button, passwordLabel: label = "Password" } = parts;
+	// Whoever has the link can set the password, so they may also see what ends with the old one.
+	const tokens = found.value.kind === "password" ? await endingTokens(c, deps, found.value.person.id) : null;
 	const form = FORM.show(c, {
 		action: paths.welcomePath(encodeURIComponent(token)),
 		values: { name },
 		shown: asks,
 		looks: { password: { label } },
 		send: wideButton(button),
-		rows: ({ fields }) => [email === undefined ? null : knownEmail(email), fields()],
+		rows: ({ fields }) => [email === undefined ? null : knownEmail(email), fields(), tokens],
 	});
 	return answerPlainPage(c, { title, body: html`<p>${lead}</p>${form}` });
 }
@@ -58,7 +61,8 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 	const token = c.req.param("token") ?? "";
 	const typed = await FORM.read(c);
 	const { address } = c.get("visitor");
-	const accepted = await acceptSignInLink(deps, token, { ...typed, address });
+	const keptTokens = await readUnticked(c);
+	const accepted = await acceptSignInLink(deps, token, { ...typed, address, keptTokens });
 	if (accepted.ok) return redirectAfterLink(c, deps, accepted.value, typed.password);
 	return FORM.refuse(c, accepted, () => showWelcome(c, deps));
 }

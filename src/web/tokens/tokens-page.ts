@@ -7,8 +7,18 @@ import { issueToken, revokeToken } from "../../people/api-tokens.ts";
 import { type ListedToken, listApiTokens } from "../../store/queries/api-tokens.ts";
 import type { Partner } from "../../store/queries/partners.ts";
 import { declareForm } from "../form.ts";
-import { actorOf, answerPage, leadTo, tellRefusal, type WebContext, type WebDeps } from "../page.ts";
 import {
+	actorOf,
+	answerPage,
+	leadTo,
+	tellRefusal,
+	usesCompanyAccount,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
+import {
+	FORGOT_PASSWORD_PATH,
 	NETWORK_API_DOCS_PATH,
 	NETWORK_TOKENS_PATH,
 	PARTNER_API_DOCS_PATH,
@@ -45,13 +55,30 @@ const FORM = declareForm({
 			{ value: "365", label: "After a year" },
 		],
 	},
+	currentPassword: {
+		label: "Current password",
+		type: "password",
+		autocomplete: "current-password",
+		isRequired: true,
+	},
+	code: {
+		label: "Code",
+		hint: "The six digits your authenticator shows now, or a backup code.",
+		autocomplete: "one-time-code",
+		isMono: true,
+		isRequired: true,
+	},
 });
+
+const OWN_PASSWORD = html`The password that you chose here, not that of the company's account. If you do not know it, <a href="${FORGOT_PASSWORD_PATH}">choose a new one</a>.`;
 
 /** Shows the tokens. `issued` is a token that was just issued. */
 export async function showTokens(c: WebContext, deps: WebDeps, issued?: string): Promise<Response> {
 	const partner = partnerHere(c);
 	const path = pathOf(partner);
 	const nowMs = deps.clock.nowMs();
+	const asked = partner === null ? (["name", "right", "days"] as const) : (["name", "days"] as const);
+	const proof = ["currentPassword", ...(viewerOf(c).hasAuthenticator ? (["code"] as const) : [])] as const;
 	const tokens = await listApiTokens(deps.store.db, partner?.id ?? null, {
 		nowMs,
 		maxEnded: MAX_ENDED_SHOWN,
@@ -73,12 +100,14 @@ export async function showTokens(c: WebContext, deps: WebDeps, issued?: string):
 			ui.section({
 				id: "new",
 				title: "New token",
-				hint: "It ends when the access of the person who issued it ends.",
+				hint: "It ends with your access, and with a new password unless you keep it. So that a stolen session cannot issue one, enter your password again.",
 				body: ui.padded(
 					FORM.show(c, {
 						action: path,
-						shown: partner === null ? ["name", "right", "days"] : ["name", "days"],
-						rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+						looks: usesCompanyAccount(c, deps) ? { currentPassword: { hint: OWN_PASSWORD } } : {},
+						shown: [...asked, ...proof],
+						rows: ({ fields }) =>
+							html`<div class="form-grid">${fields(...asked)}</div><div class="form-grid">${fields(...proof)}</div>`,
 						send: "Issue token",
 					}),
 				),
@@ -89,8 +118,12 @@ export async function showTokens(c: WebContext, deps: WebDeps, issued?: string):
 }
 
 export async function issue(c: WebContext, deps: WebDeps): Promise<Response> {
-	const issued = await issueToken(deps, actorOf(c), partnerHere(c), await FORM.read(c));
-	if (!issued.ok) return FORM.refuse(c, issued, () => showTokens(c, deps));
+	const { currentPassword: password, code, ...input } = await FORM.read(c);
+	const actor = { ...actorOf(c), email: viewerOf(c).email };
+	const proof = { password, code };
+	const issued = await issueToken(deps, actor, partnerHere(c), input, proof, c.get("visitor"));
+	// A code is not shown again, because it may have been used up.
+	if (!issued.ok) return FORM.refuse(c, issued, () => showTokens(c, deps), input);
 	return showTokens(c, deps, issued.value.token);
 }
 
