@@ -15,11 +15,11 @@ const BATCH_CHARACTERS = 1_000_000;
 const PROGRESS_EVERY = 50_000;
 
 /**
- * Tables that are not copied. Some describe running processes, and the others exist in PostgreSQL in a different form. A
- * trigger fills `recording_breaks` while conversions are copied.
+ * Tables that are not copied. Some describe running processes, and the others exist in PostgreSQL in a different form.
+ * Triggers fill `recording_breaks` and `unpaid_statements` while other tables are copied.
  */
 const NOT_COPIED =
-	/^(?:processes|engines|slots|chores|schema_versions|order_indexed|recording_breaks|(?:sqlite|order_search)_?.*)$/;
+	/^(?:processes|engines|slots|chores|schema_versions|order_indexed|recording_breaks|unpaid_statements|(?:sqlite|order_search)_?.*)$/;
 
 /**
  * Tables that have a row as soon as the schema exists. A database in which only these tables have rows counts as empty.

@@ -146,6 +146,17 @@ const BREAKS: readonly [problem: RegExp, title: string, ...statements: string[]]
 		`insert into payments (statement_id, entry_id, paid_on, reference, at_ms) values (${CARRIED}, 1, '2026-11-02', '', 0)`,
 	],
 	[
+		/^statements are to be paid and are not listed so/,
+		"a paid statement is listed as unpaid",
+		`insert into unpaid_statements (statement_id) select ${PAID}`,
+	],
+	[
+		/^statements are to be paid and are not listed so/,
+		"an unpaid statement is not listed",
+		`delete from payments where statement_id = ${PAID}`,
+		"delete from unpaid_statements",
+	],
+	[
 		/^entries of payments do not add up/,
 		"a payment was removed without an entry",
 		`delete from payments where statement_id = ${PAID}`,
@@ -174,7 +185,9 @@ eachDatabase("the ledger of money", (database) => {
 		await network.issue(await network.prepare("2026-10"));
 		const [first] = await network.statements();
 		const payment = { date: "2026-11-02", reference: "" };
-		ok((await payStatements(network.deps, network.staff, [first?.public_id ?? ""], payment)).ok);
+		const id = first?.public_id ?? "";
+		const paidWithoutDetails = [id];
+		ok((await payStatements(network.deps, network.staff, [id], payment, { paidWithoutDetails })).ok);
 		await network.approve(await network.sell(blog, "3.00"));
 		deepEqual(await network.brokenRules(), []);
 	});

@@ -101,9 +101,11 @@ import { findReaderToMail, listMovesForNews } from "../../src/store/queries/sale
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import {
+	countToPay,
 	findNewestStatements,
 	findStatement,
 	findStatementsByNumber,
+	findUnpayable,
 	listAdjustments,
 	listStatementLines,
 	listStatementMonths,
@@ -678,6 +680,18 @@ const READS: readonly Read[] = [
 		["statements_by_month"],
 		(db) => listStatements(db, { month: "m3", state: "to_pay" }, { limit: 50 }),
 	],
+	[
+		"statements of all months that are to be paid",
+		[],
+		(db) => listStatements(db, { state: "to_pay" }, { limit: 50 }),
+	],
+	[
+		"the statements of a month whose partners have no payment details",
+		[],
+		(db) => findUnpayable(db, "m3", 10),
+	],
+	["all statements whose partners have no payment details", [], (db) => findUnpayable(db, undefined, 10)],
+	["the number of statements that are to be paid", [], (db) => countToPay(db)],
 	["statements of a partner", [], (db) => listStatements(db, { partnerId: 7 }, { limit: 50 })],
 	["the months that have statements", ["statements_by_month"], (db) => listStatementMonths(db, 24)],
 	["sums of the statements of a month", ["statements_by_month"], (db) => sumStatements(db, { month: "m3" })],

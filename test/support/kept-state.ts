@@ -16,7 +16,7 @@ export const KEPT_KEY = "ab".repeat(32);
 
 /** Tables that describe running processes, or that triggers and the schema itself fill. */
 export const NOT_KEPT =
-	/^(?:processes|engines|slots|schema_versions|order_indexed|recording_breaks|(?:sqlite|order_search)_?.*)$/;
+	/^(?:processes|engines|slots|schema_versions|order_indexed|recording_breaks|unpaid_statements|(?:sqlite|order_search)_?.*)$/;
 
 /** Tables in which the schema itself inserts a row. */
 const SEEDED = ["network", "access_lock"];

@@ -204,7 +204,12 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		"i, 1, '', 1, '7.50', '0.00'",
 		ROWS / 4,
 	],
-	["payments", "statement_id, entry_id, paid_on, reference, at_ms", "i, i, '2026-11-02', '', 0", ROWS / 5],
+	[
+		"payments",
+		"statement_id, entry_id, paid_on, reference, at_ms",
+		"i, i, '2026-11-02', '', 0",
+		(ROWS * 249) / 1_000,
+	],
 ];
 
 /**

@@ -134,6 +134,21 @@ for (const kind of DATABASE_KINDS) {
 			await rejects(work, /roll back/);
 		});
 
+		test("the statements that are to be paid are listed, and paid ones and those carried forward are not", async () => {
+			const valuesOf = (table: string, ...names: string[]) => {
+				const { columns = [], rows = [] } = state.tables[table] ?? {};
+				return rows.map((row) => names.map((name) => Number(row[columns.indexOf(name)])));
+			};
+			const paid = new Set(valuesOf("payments", "statement_id").flat());
+			const expected = valuesOf("statements", "id", "is_carried").flatMap(([id = 0, isCarried]) =>
+				isCarried === 0 && !paid.has(id) ? [id] : [],
+			);
+			ok(expected.length > 0 && paid.size > 0);
+			const listed = await store.db.selectFrom("unpaid_statements").select("statement_id").execute();
+			const ids = listed.map(({ statement_id }) => statement_id);
+			deepEqual(ids.toSorted(), expected.toSorted());
+		});
+
 		test("the ledger has no rule broken that was not broken before", async () => {
 			deepEqual((await checkLedger(store)).broken, state.broken);
 		});

@@ -172,6 +172,12 @@ const MONEY_RULES: readonly Rule[] = [
 				and s.is_carried = 0 and ${minor("e.amount")} = -${minor("s.total")})`,
 	},
 	{
+		problem: "statements are to be paid and are not listed so, or the other way round",
+		...rangesOf("statements"),
+		where: `(r.is_carried = 0 and not exists (select 1 from payments p where p.statement_id = r.id))
+			<> exists (select 1 from unpaid_statements u where u.statement_id = r.id)`,
+	},
+	{
 		problem: "entries of payments do not add up to the payment of their statement",
 		...rangesOf("entries"),
 		where: `r.kind = 'PAID' and (select sum(${minor("e.amount")}) from entries e where e.statement_id = r.statement_id)

@@ -174,12 +174,16 @@ export interface ListedStatement extends Statement {
 	/** The day and the reference of the payment, or null if the statement was not paid. */
 	paid_on: string | null;
 	reference: string | null;
+	/** 1 if the partner has payment details now. Once entered they are changed but never removed. */
+	has_details: 0 | 1;
 }
 
 export interface StatementFilter {
 	month?: string | undefined;
 	state?: StatementState | undefined;
 	partnerId?: number | undefined;
+	/** True for statements of partners who have payment details. */
+	hasDetails?: true;
 }
 
 function selectListed(db: Db, range: IdRange | null = null) {
@@ -193,10 +197,18 @@ function selectListed(db: Db, range: IdRange | null = null) {
 			"partners.public_id as partner_public_id",
 			"payments.paid_on",
 			"payments.reference",
+			HAS_DETAILS.as("has_details"),
 		]);
 }
 
-function selectMatching(db: Db, { month, state, partnerId }: StatementFilter, range: IdRange | null) {
+const HAS_DETAILS = sql<0 | 1>`case when exists (select 1 from payment_details d
+	where d.partner_id = statements.partner_id) then 1 else 0 end`;
+
+function selectMatching(
+	db: Db,
+	{ month, state, partnerId, hasDetails }: StatementFilter,
+	range: IdRange | null,
+) {
 	let statements = selectListed(db, range);
 	if (month !== undefined) statements = statements.where("statements.month", "=", month);
 	if (range !== null) {
@@ -205,8 +217,13 @@ function selectMatching(db: Db, { month, state, partnerId }: StatementFilter, ra
 			.where("statements.id", "<=", range.last);
 	}
 	if (partnerId !== undefined) statements = statements.where("statements.partner_id", "=", partnerId);
+	if (hasDetails === true) statements = statements.where(HAS_DETAILS, "=", 1);
 	if (state === "carried") return statements.where("statements.is_carried", "=", 1);
 	if (state === undefined) return statements;
+	// The few unpaid statements of all months are found without reading the paid ones.
+	if (state === "to_pay" && month === undefined) {
+		return statements.where("statements.id", "in", db.selectFrom("unpaid_statements").select("statement_id"));
+	}
 	return statements
 		.where("statements.is_carried", "=", 0)
 		.where("payments.statement_id", state === "paid" ? "is not" : "is", null);
@@ -307,6 +324,38 @@ export async function sumStatements(db: Db, filter: Omit<StatementFilter, "state
 		...sum,
 		minor: joinHalves(total_high, total_low),
 	}));
+}
+
+/** Counts the statements that are to be paid, of all months. */
+export async function countToPay(db: Db): Promise<number> {
+	const unpaid = db.selectFrom("unpaid_statements").select(({ fn }) => fn.countAll<number>().as("count"));
+	return (await unpaid.executeTakeFirstOrThrow()).count;
+}
+
+/** The statements that are to be paid to partners without payment details. */
+export interface Unpayable {
+	/** Number of statements. */
+	statements: number;
+	/** The first partners, by name, and the number of all. */
+	partners: readonly Pick<Partner, "public_id" | "name">[];
+	partnerCount: number;
+}
+
+/** Finds statements that are to be paid to partners without payment details, of one month or of all. */
+export async function findUnpayable(
+	db: Db,
+	month: string | undefined,
+	namedPartners: number,
+): Promise<Unpayable> {
+	const isInMonth = month === undefined ? sql`true` : sql`s.month = ${month}`;
+	// Both sums are over all groups, and not only over those that the limit leaves.
+	const { rows } = await sql<{ public_id: string; name: string; statements: number; partner_count: number }>`
+		select p.public_id, p.name, cast(sum(count(*)) over () as bigint) as statements, count(*) over () as partner_count
+		from unpaid_statements u join statements s on s.id = u.statement_id join partners p on p.id = s.partner_id
+		where ${isInMonth} and not exists (select 1 from payment_details d where d.partner_id = s.partner_id)
+		group by p.id, p.public_id, p.name order by p.name, p.id limit ${namedPartners}`.execute(db);
+	const [{ statements = 0, partner_count: partnerCount = 0 } = {}] = rows;
+	return { statements, partnerCount, partners: rows.map(({ public_id, name }) => ({ public_id, name })) };
 }
 
 /**
@@ -449,6 +498,16 @@ export function findSealedDetails(
 ): Promise<Selectable<PaymentDetailsTable>[]> {
 	const details = db.selectFrom("payment_details").selectAll();
 	return details.where("partner_id", "in", [NO_ID, ...partnerIds]).execute();
+}
+
+/** Returns the ids of those of these partners who have payment details. */
+export async function findPartnersWithDetails(
+	db: Db,
+	partnerIds: readonly number[],
+): Promise<ReadonlySet<number>> {
+	const details = db.selectFrom("payment_details").select("partner_id");
+	const found = await details.where("partner_id", "in", [NO_ID, ...partnerIds]).execute();
+	return new Set(found.map(({ partner_id }) => partner_id));
 }
 
 /** Saves the payment details of a partner. The lock of the partner's row protects them. */

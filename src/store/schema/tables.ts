@@ -78,6 +78,7 @@ export interface Schema {
 	statement_lines: money.StatementLinesTable;
 	statement_entries: money.StatementEntriesTable;
 	payments: money.PaymentsTable;
+	unpaid_statements: money.UnpaidStatementsTable;
 	statement_numbers: money.StatementNumbersTable;
 	payment_details: money.PaymentDetailsTable;
 	api_tokens: tokens.ApiTokensTable;

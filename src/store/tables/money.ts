@@ -129,6 +129,11 @@ export interface PaymentsTable {
 	at_ms: number;
 }
 
+/** One row is a statement that is to be paid. Triggers add and remove the rows, so nothing else writes them. */
+export interface UnpaidStatementsTable {
+	statement_id: number;
+}
+
 /** One row is the last number of a year's statements. */
 export interface StatementNumbersTable {
 	year: number;
