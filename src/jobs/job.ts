@@ -15,6 +15,7 @@ import { auditAreaOf, auditSubjectOf, findJob, type Job, moveJob, stoppedAt } fr
 import type { Db, Store } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 import { JOB_KINDS } from "./kinds.ts";
+import { parseSummary } from "./summary.ts";
 
 type Deps = { store: Store; clock: Clock };
 type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
@@ -67,16 +68,19 @@ export function transactOnJob<Value>(
 
 /**
  * Applies a job, and applies it only once even if the button is pressed twice. A stopped job continues after
- * its last batch.
+ * its last batch. `isConfirmed` says that the person has confirmed what the kind of job asks for lines with remarks.
  */
 export async function startJob(
 	{ store, clock }: Deps,
 	job: Job,
 	actor: Actor,
 	invites: boolean,
+	isConfirmed = false,
 ): Promise<Result<"started" | "already">> {
 	const present = whyNotStart(job, job.kind);
 	if (present !== null) return present;
+	const confirmation = confirmationOf(job);
+	if (confirmation !== null && !isConfirmed) return refuseUnconfirmed(confirmation);
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
 	const applying = {
@@ -97,11 +101,30 @@ export async function startJob(
 				found ?? refuse("job_not_ready", "Another person has stopped this job. Check it, then continue it.")
 			);
 		}
-		const detail =
+		const continued =
 			job.state === "stopped" ? `continued after ${job.done_rows} of ${job.row_count} lines` : undefined;
+		const detail = confirmation === null ? continued : `confirmed: ${confirmation}`;
 		await noteJob(trx, job, "started", { personId, detail, nowMs });
 		return succeed("started");
 	});
+}
+
+/** Returns what a person must confirm before this job is applied, or null if there is nothing. */
+export function confirmationOf({
+	kind,
+	state,
+	summary,
+}: Pick<Job, "kind" | "state" | "summary">): string | null {
+	// Who starts a job confirms it, and nobody has to do so again to continue it.
+	if (state !== "previewed" || parseSummary(summary).remarks === 0) return null;
+	return JOB_KINDS[kind].confirmation ?? null;
+}
+
+function refuseUnconfirmed(confirmation: string): ReturnType<typeof refuse> {
+	return refuse(
+		"needs_confirmation",
+		`Nothing was changed. Tick “${confirmation}” first, or discard the file.`,
+	);
 }
 
 /**

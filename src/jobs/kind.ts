@@ -43,6 +43,8 @@ export interface RowVerdict {
 	money: RowMoney | null;
 	/** Total of the statement in the line. It is added to the summary and not stored with the line. */
 	total?: StatementTotal | undefined;
+	/** The partner of a statement that is to be paid, if it has no payment details. The summary names it. */
+	lacksDetails?: NamedPartner | undefined;
 	/** Word for the line in the result file, if it differs from the usual word for such a verdict. */
 	word?: string | undefined;
 }
@@ -68,6 +70,12 @@ export interface StatementTotal {
 	outcome: (typeof TOTAL_OUTCOMES)[number];
 	currency: string;
 	amount: string;
+}
+
+export interface NamedPartner {
+	/** Public id of the partner. */
+	id: string;
+	name: string;
 }
 
 /** The conditions under which a job runs. */
@@ -161,6 +169,11 @@ export interface JobKind {
 	 * "3 people".
 	 */
 	sayRemarks?(lines: string, isApplied: boolean): string;
+	/**
+	 * Statement that a person must confirm before lines with remarks are applied, in the words of a box to tick. By default
+	 * nothing is to be confirmed.
+	 */
+	confirmation?: string;
 	/**
 	 * Finds the next lines of a job that is being prepared. Only a kind whose lines come from the database and not from a
 	 * file has it. A page shows the lines as soon as the last one was found.

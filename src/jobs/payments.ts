@@ -3,6 +3,7 @@
 import { plainWords } from "../domain/fault.ts";
 import { parseTypedAmount } from "../domain/money.ts";
 import {
+	findLackingDetails,
 	judgePayments,
 	type NewPayment,
 	type Payment,
@@ -49,6 +50,11 @@ export const PAYMENTS: JobKind = {
 	maxRows: MAX_IMPORTED_ROWS,
 	batchRows: 100,
 	makesPeople: false,
+	sayRemarks: (lines, isApplied) =>
+		isApplied
+			? `${lines} recorded although the partner has no payment details.`
+			: `${lines} of partners without payment details. The payout file does not have these statements, so check that they were really paid.`,
+	confirmation: "The statements of partners without payment details were paid all the same.",
 	keyOf: (cells) => cellOf(cells, "number") || null,
 	judge: judgeLines,
 	apply: applyPayments,
@@ -66,10 +72,7 @@ async function judgeLines(
 	nowMs: number,
 ): Promise<RowVerdict[]> {
 	const meant = readLines(rows, await findStatementsByNumber(db, numbersOf(rows)));
-	const problems = await findProblems(db, meant, nowMs);
-	return meant.map((line) =>
-		"kind" in line ? line : (problems.get(line.statement.id) ?? paid(line.statement)),
-	);
+	return verdictsOn(db, meant, await findProblems(db, meant, nowMs));
 }
 
 async function applyPayments(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
@@ -82,9 +85,26 @@ async function applyPayments(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]):
 		return [{ statement, ...line.payment }];
 	});
 	await writePayments(trx, deps, payments, deps.personId);
-	return meant.map((line) =>
-		"kind" in line ? line : (problems.get(line.statement.id) ?? paid(line.statement)),
-	);
+	return verdictsOn(trx, meant, problems);
+}
+
+/**
+ * Returns the verdicts on lines. The bank's list says what was paid, so a statement of a partner without payment details
+ * is not refused. Its line gets a remark, and a person must confirm such lines.
+ */
+async function verdictsOn(
+	db: Db,
+	meant: readonly (RowVerdict | Meant)[],
+	problems: ReadonlyMap<number, RowVerdict>,
+): Promise<RowVerdict[]> {
+	const statements = meant.flatMap((line) => ("kind" in line ? [] : [line.statement]));
+	const lacking = new Set(await findLackingDetails(db, statements));
+	return meant.map((line) => {
+		if ("kind" in line) return line;
+		const { statement } = line;
+		const remark = lacking.has(statement) ? "The partner has no payment details." : null;
+		return problems.get(statement.id) ?? paid(statement, remark);
+	});
 }
 
 function numbersOf(rows: readonly JobRow[]): string[] {
@@ -139,6 +159,6 @@ async function findProblems(
 	return new Map([...problems].map(([id, fault]) => [id, needsFixing(plainWords(fault))]));
 }
 
-function paid({ currency, total }: Statement): RowVerdict {
-	return { kind: "change", detail: null, money: null, total: { outcome: "paid", currency, amount: total } };
+function paid({ currency, total }: Statement, detail: string | null): RowVerdict {
+	return { kind: "change", detail, money: null, total: { outcome: "paid", currency, amount: total } };
 }

@@ -6,7 +6,11 @@ import { decimalCount, zeroIn } from "../domain/money.ts";
 import { checkMonth, type DueStatement, findDue } from "../statements/due.ts";
 import { type ExpectedStatement, type IssueOutcome, issueStatements } from "../statements/issue.ts";
 import { type Job, monthOfJob } from "../store/queries/jobs.ts";
-import { listPartnersAfter } from "../store/queries/statements.ts";
+import {
+	findPartnersByPublicId,
+	findPartnersWithDetails,
+	listPartnersAfter,
+} from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
 import type { Partner } from "../store/tables/partners.ts";
 import {
@@ -16,6 +20,7 @@ import {
 	cellOf,
 	type JobKind,
 	type JobRow,
+	type JobScope,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
 	needsNoChange,
@@ -50,7 +55,7 @@ export const STATEMENTS: JobKind = {
 	makesPeople: false,
 	keyOf: (cells) => `${cellOf(cells, "partnerId")} ${cellOf(cells, "currency")}`,
 	collect: collectDue,
-	judge: async (_db, _scope, rows) => rows.map(judgeLine),
+	judge: judgeLines,
 	apply: applyStatements,
 };
 
@@ -115,10 +120,37 @@ function readLine(cells: Cells): ExpectedStatement | null {
 	};
 }
 
-/** Judges a line by itself. Its amounts were read from the database just before. */
-function judgeLine({ cells }: JobRow): RowVerdict {
-	const expected = readLine(cells);
-	return expected === null ? unreadable() : issueOf(expected);
+/** Judges lines by themselves. Their amounts were read from the database just before. */
+async function judgeLines(db: Db, _: JobScope, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+	const verdicts = rows.map(({ cells }) => {
+		const expected = readLine(cells);
+		return expected === null ? unreadable() : issueOf(expected);
+	});
+	return markUnpayable(db, rows, verdicts);
+}
+
+/** Names the partner in the verdict on each statement that is to be paid and cannot be, for want of payment details. */
+async function markUnpayable(
+	db: Db,
+	rows: readonly JobRow[],
+	verdicts: readonly RowVerdict[],
+): Promise<RowVerdict[]> {
+	const ids = rows.map(({ cells }) => cellOf(cells, "partnerId"));
+	const partners = await findPartnersByPublicId(db, [...new Set(ids)]);
+	const having = await findPartnersWithDetails(
+		db,
+		partners.map(({ id }) => id),
+	);
+	const lacking = new Map(
+		partners.flatMap(({ id, public_id, name }) =>
+			having.has(id) ? [] : [[public_id, { id: public_id, name }] as const],
+		),
+	);
+	return verdicts.map((verdict, index) =>
+		verdict.kind === "change" && verdict.total?.outcome === "pay"
+			? { ...verdict, lacksDetails: lacking.get(ids[index] ?? "") }
+			: verdict,
+	);
 }
 
 function unreadable(): RowVerdict {
@@ -139,11 +171,12 @@ async function applyStatements(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]
 	);
 	const issuer = { personId: deps.personId, jobId: deps.jobId };
 	const outcomes = await issueStatements(trx, deps, month.value, expected, issuer);
-	return lines.map((line) => {
+	const verdicts = lines.map((line) => {
 		const index = line.expected === null ? -1 : expected.indexOf(line.expected);
 		const outcome = outcomes[index];
 		return line.expected === null || outcome === undefined ? unreadable() : verdictOn(line.expected, outcome);
 	});
+	return markUnpayable(trx, rows, verdicts);
 }
 
 function verdictOn(expected: ExpectedStatement, outcome: IssueOutcome): RowVerdict {

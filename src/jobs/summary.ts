@@ -4,11 +4,20 @@
 
 import * as z from "zod";
 import { addAmounts, currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
-import { MONEY_STATUSES, type RowMoney, type StatementTotal, TOTAL_OUTCOMES } from "./kind.ts";
+import {
+	MONEY_STATUSES,
+	type NamedPartner,
+	type RowMoney,
+	type StatementTotal,
+	TOTAL_OUTCOMES,
+} from "./kind.ts";
 import type { JudgedRow } from "./lines.ts";
 
 /** Maximum number of refused lines in the summary. The result file has all of them. */
 const SHOWN_PROBLEMS = 20;
+
+/** Maximum number of partners without payment details that the summary names. */
+const SHOWN_PARTNERS = 20;
 
 const COUNT = z.number();
 /**
@@ -39,6 +48,10 @@ const SUMMARY = z.object({
 	money: z.array(MONEY_TOTAL),
 	/** Totals of statements. Other kinds of jobs have none. */
 	totals: z.array(TOTAL).optional(),
+	/** Statements that are to be paid to partners without payment details, with the first of these partners. */
+	withoutDetails: z
+		.object({ statements: COUNT, partners: z.array(z.object({ id: z.string(), name: z.string() })) })
+		.optional(),
 	problems: z.array(z.object({ line: COUNT, detail: z.string() })),
 });
 
@@ -65,6 +78,7 @@ export function addToSummary(summary: JobSummary, rows: readonly JudgedRow[]): v
 		}
 		if (verdict.money !== null) addMoney(summary, verdict.money);
 		if (verdict.total !== undefined) addTotal(summary, verdict.total);
+		if (verdict.lacksDetails !== undefined) addWithoutDetails(summary, verdict.lacksDetails);
 	}
 }
 
@@ -95,6 +109,15 @@ function addTotal(summary: JobSummary, { outcome, currency, amount }: StatementT
 	else {
 		total.statements += 1;
 		total.amount = addAmounts(total.amount, amount);
+	}
+}
+
+function addWithoutDetails(summary: JobSummary, partner: NamedPartner): void {
+	summary.withoutDetails ??= { statements: 0, partners: [] };
+	const { partners } = summary.withoutDetails;
+	summary.withoutDetails.statements += 1;
+	if (partners.length < SHOWN_PARTNERS && !partners.some(({ id }) => id === partner.id)) {
+		partners.push(partner);
 	}
 }
 

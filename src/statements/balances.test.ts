@@ -228,8 +228,9 @@ eachDatabase("balances", (database) => {
 		if (statement === undefined) return;
 		const { deps, staff, clock } = network;
 		const date = new Date(clock.nowMs()).toISOString().slice(0, "2026-11-02".length);
+		const claims = { paidWithoutDetails: [statement.publicId] };
 		const done = isPaid
-			? await payStatements(deps, staff, [statement.publicId], { date, reference: "" })
+			? await payStatements(deps, staff, [statement.publicId], { date, reference: "" }, claims)
 			: await undoPayment(deps, staff, statement.publicId, "bounced");
 		deepEqual(done.ok, statement.isPaid !== isPaid, JSON.stringify(done));
 		statement.isPaid = isPaid;

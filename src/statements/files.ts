@@ -51,14 +51,14 @@ function amountOf(kind: StatementEntry["kind"]) {
 	return (row: StatementEntry) => (row.kind === kind ? row.amount : "");
 }
 
-type Payable = ListedStatement & { details: StoredDetails | null };
+type Payable = ListedStatement & { details: StoredDetails };
 
 const PAYOUT_COLUMNS: CsvColumns<Payable> = [
 	["number", (row) => row.number],
-	["payee", ({ details, partner_name }) => details?.payee ?? partner_name],
-	["account", ({ details }) => details?.iban || (details?.account ?? "")],
-	["bic", ({ details }) => details?.bic ?? ""],
-	["country", ({ details }) => details?.country ?? ""],
+	["payee", ({ details }) => details.payee],
+	["account", ({ details }) => accountOf(details)],
+	["bic", ({ details }) => details.bic],
+	["country", ({ details }) => details.country],
 	["amount", (row) => row.total, "amount"],
 	["currency", (row) => row.currency],
 	["reference", (row) => `Statement ${row.number}`],
@@ -69,7 +69,8 @@ const PAYOUT_COLUMNS: CsvColumns<Payable> = [
 /**
  * Returns the file of all statements that are to be paid, of one month or of all. Only staff may have it, because it
  * contains the accounts of all partners. An account is that of the day on which the statement was issued. If the partner
- * had entered none until then, it is the present one.
+ * had entered none until then, it is the present one. A statement without an account is left out, so that no money goes
+ * nowhere. The page that offers the file says how many are left out (`findUnpayable`).
  */
 export function payoutFile(
 	db: Db,
@@ -85,12 +86,18 @@ async function* readPayable(
 	deps: Pick<StatementsDeps, "sealingKey">,
 	filter: StatementFilter,
 ): AsyncGenerator<readonly Payable[]> {
-	for await (const rows of readStatements(db, { ...filter, state: "to_pay" }, CSV_BATCH_ROWS)) {
-		const payable = rows.map((row): Payable => {
-			return { ...row, details: openParties(deps, row)?.partner.details ?? null };
-		});
-		const without = payable.filter(({ details }) => details === null).map((row) => row.partner_id);
+	const payable = { ...filter, state: "to_pay", hasDetails: true } as const;
+	for await (const rows of readStatements(db, payable, CSV_BATCH_ROWS)) {
+		const issued = rows.map((row) => ({ row, details: openParties(deps, row)?.partner.details ?? null }));
+		const without = issued.filter(({ details }) => details === null).map(({ row }) => row.partner_id);
 		const present = await openDetails(db, deps, without);
-		yield payable.map((row) => ({ ...row, details: row.details ?? present.get(row.partner_id) ?? null }));
+		yield issued.flatMap(({ row, details: atIssue }) => {
+			const details = atIssue ?? present.get(row.partner_id);
+			return details === undefined || accountOf(details) === "" ? [] : [{ ...row, details }];
+		});
 	}
+}
+
+function accountOf({ iban, account }: StoredDetails): string {
+	return iban || account;
 }

@@ -12,7 +12,7 @@ import { parseSummary } from "../jobs/summary.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import type { SignedInPerson } from "../people/actor.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
-import { findStatement, type ListedStatement } from "../store/queries/statements.ts";
+import { findStatement, findUnpayable, type ListedStatement } from "../store/queries/statements.ts";
 import { payoutFile, proofFile } from "./files.ts";
 import { readPaymentDetails, savePaymentDetails } from "./payment-details.ts";
 import { payStatements, undoPayment } from "./payments.ts";
@@ -26,6 +26,8 @@ import {
 
 const IBAN = "DE89370400440532013000";
 const PAYMENT = { date: "2026-11-02", reference: "SEPA 1" };
+/** End of the audit entry about a statement whose partner has no payment details. */
+const WITHOUT_DETAILS = ", although there are no payment details";
 
 eachDatabase("payments of statements", (database) => {
 	let network: TestNetwork;
@@ -77,8 +79,15 @@ eachDatabase("payments of statements", (database) => {
 		return statement;
 	}
 
-	const pay = async (ids: readonly string[], change: Partial<typeof PAYMENT> = {}, actor = network.staff) => {
-		const paid = await payStatements(network.deps, actor, ids, { ...PAYMENT, ...change });
+	/** Pays statements. Only two of the partners have payment details, so it is claimed that the others were paid without. */
+	const pay = async (
+		ids: readonly string[],
+		change: Partial<typeof PAYMENT> = {},
+		actor = network.staff,
+		paidWithoutDetails = ids,
+	) => {
+		const payment = { ...PAYMENT, ...change };
+		const paid = await payStatements(network.deps, actor, ids, payment, { paidWithoutDetails });
 		return paid.ok ? paid.value.length : paid.fault.code;
 	};
 	const undo = async (id: string, reason = "bounced", actor = network.staff) => {
@@ -96,17 +105,24 @@ eachDatabase("payments of statements", (database) => {
 		return (await network.statements({ state: "paid" })).length;
 	}
 
-	test("the payout file has the account of each statement that is to be paid, and no cell runs as a formula", async () => {
+	test("the payout file has the account of each statement that can be paid, and no cell runs as a formula", async () => {
 		const text = (
 			await Array.fromAsync(payoutFile(database.store.reader, network.deps, { month: "2026-10" }))
 		).join("");
-		const [header, first, second, third, ...rest] = text.trimEnd().split("\r\n");
+		const [header, first, second, ...rest] = text.trimEnd().split("\r\n");
 		equal(header, "\u{FEFF}number,payee,account,bic,country,amount,currency,reference,partner,partnerId");
 		const idOf = (n: number) => members[n]?.partner.public_id;
 		equal(first, `2026-0001,'@Blog,${IBAN},,DE,10.00,EUR,Statement 2026-0001,Partner 0,${idOf(0)}`);
 		equal(second, `2026-0002,Other,'+49 30 1,,DE,20.00,EUR,Statement 2026-0002,Partner 1,${idOf(1)}`);
-		equal(third, `2026-0004,'=1+1,,,,40.00,EUR,Statement 2026-0004,'=1+1,${idOf(3)}`);
-		equal(rest.length, 8, "the statement that was carried forward is not paid");
+		deepEqual(rest, [], "no other partner has an account");
+		const { statements, partners, partnerCount } = await findUnpayable(database.store.db, "2026-10", 2);
+		deepEqual([statements, partnerCount], [9, 9], "the statement that was carried forward is not paid");
+		deepEqual(
+			partners.map(({ name }) => name),
+			["=1+1", "Partner 10"],
+		);
+		deepEqual(await findUnpayable(database.store.db, undefined, 2), { statements, partners, partnerCount });
+		equal((await findUnpayable(database.store.db, "2026-09", 2)).statements, 0);
 		const late = { payee: "Late", address: "", country: "", vatId: "", iban: IBAN, bic: "", account: "" };
 		const [latecomer, changed] = [members[4]?.partner, members[1]?.partner];
 		ok(latecomer !== undefined && changed !== undefined);
@@ -116,6 +132,14 @@ eachDatabase("payments of statements", (database) => {
 			await Array.fromAsync(payoutFile(database.store.reader, network.deps, { month: "2026-10" }))
 		).join("");
 		match(again, new RegExp(`,Late,${IBAN},.*,${latecomer.public_id}\r\n`), "it had none when it was issued");
+		equal((await findUnpayable(database.store.db, "2026-10", 2)).statements, 8);
+		const formula = { ...late, payee: "=2+3" };
+		ok((await savePaymentDetails(network.deps, network.staff, members[3]?.partner.id ?? 0, formula)).ok);
+		const last = (await Array.fromAsync(payoutFile(database.store.reader, network.deps, {}))).join("");
+		match(
+			last,
+			new RegExp(`\r\n2026-0004,'=2\\+3,${IBAN},,,40.00,EUR,Statement 2026-0004,'=1\\+1,${idOf(3)}\r\n`),
+		);
 		ok(again.includes(`${second}\r\n`), "a statement keeps the account of its day");
 	});
 
@@ -154,9 +178,44 @@ eachDatabase("payments of statements", (database) => {
 		deepEqual(
 			rows.map(({ action, subject, detail }) => [action, subject, detail]),
 			[
-				["statement.paid", statement.number, `${total} EUR on 2026-11-02, reference SEPA 2`],
+				[
+					"statement.paid",
+					statement.number,
+					`${total} EUR on 2026-11-02, reference SEPA 2${WITHOUT_DETAILS}`,
+				],
 				["payment.undone", statement.number, "paid on 2026-11-02: bounced"],
-				["statement.paid", statement.number, `${total} EUR on 2026-11-02, reference SEPA 1`],
+				[
+					"statement.paid",
+					statement.number,
+					`${total} EUR on 2026-11-02, reference SEPA 1${WITHOUT_DETAILS}`,
+				],
+			],
+		);
+	});
+
+	test("a statement of a partner without payment details is paid only if a person says so, for each statement", async () => {
+		const [one, two] = [take(), take()];
+		const ids = [one.public_id, two.public_id];
+		const paidBefore = await countPaid();
+		equal(await pay(ids, {}, network.staff, []), "no_payment_details");
+		equal(await pay(ids, {}, network.staff, [one.public_id]), "no_payment_details");
+		const refused = await payStatements(network.deps, network.staff, ids, PAYMENT);
+		match(
+			refused.ok ? "" : refused.fault.detail,
+			new RegExp(
+				`^Statements ${two.number}, ${one.number}: the partner has no payment details\\. Ask .* confirm`,
+			),
+		);
+		equal(await countPaid(), paidBefore);
+		const details = { payee: "X", address: "", country: "", vatId: "", iban: IBAN, bic: "", account: "" };
+		ok((await savePaymentDetails(network.deps, network.staff, two.partner_id, details)).ok);
+		equal(await pay(ids, {}, network.staff, [one.public_id]), 2);
+		const { rows } = await listAudit(database.store.db, { action: "statement.paid" }, { limit: 2 });
+		deepEqual(
+			rows.map(({ subject, detail }) => [subject, detail?.endsWith(WITHOUT_DETAILS)]),
+			[
+				[one.number, true],
+				[two.number, false],
 			],
 		);
 	});
@@ -180,7 +239,9 @@ eachDatabase("payments of statements", (database) => {
 	test("two people who pay the same statement at the same moment pay it once", async () => {
 		const statement = take();
 		const payBy = (store = database.store) =>
-			payStatements({ ...network.deps, store }, network.staff, [statement.public_id], PAYMENT);
+			payStatements({ ...network.deps, store }, network.staff, [statement.public_id], PAYMENT, {
+				paidWithoutDetails: [statement.public_id],
+			});
 		const results = await Promise.all([payBy(), payBy(database.rival)]);
 		deepEqual(results.map((result) => (result.ok ? "paid" : result.fault.code)).sort(), [
 			"paid",
@@ -212,11 +273,24 @@ eachDatabase("payments of statements", (database) => {
 		ok(job.ok, JSON.stringify(job));
 		await workOffJobs(network.deps, () => false);
 		const previewed = await reload(database.store.db, job.value);
-		deepEqual(parseSummary(previewed.summary).counts, { change: 2, already: 0, refused: 6 });
+		const { counts, remarks } = parseSummary(previewed.summary);
+		deepEqual([counts, remarks], [{ change: 2, already: 0, refused: 6 }, 2]);
 		equal((await entriesOf(one)).length, 0, "a preview pays nothing");
 		// Another member of staff pays one of them between the preview and the start.
 		equal(await pay([two.public_id]), 1);
-		ok((await startJob(network.deps, previewed, network.staff, false)).ok);
+		const unconfirmed = await startJob(network.deps, previewed, network.staff, false);
+		equal(unconfirmed.ok ? "" : unconfirmed.fault.code, "needs_confirmation");
+		equal((await entriesOf(one)).length, 0, "nothing is paid before a person confirms it");
+		ok((await startJob(network.deps, previewed, network.staff, false, true)).ok);
+		const { rows: started } = await listAudit(
+			database.store.db,
+			{ action: "payments.started" },
+			{ limit: 1 },
+		);
+		match(
+			started[0]?.detail ?? "",
+			/^confirmed: The statements of partners without payment details were paid/,
+		);
 		await workOffJobs(network.deps, () => false);
 		const finished = await reload(database.store.db, job.value);
 		deepEqual(parseSummary(finished.summary).totals, [
@@ -230,7 +304,7 @@ eachDatabase("payments of statements", (database) => {
 				.slice(1)
 				.map((line) => line.split(",").slice(1, 3).join(": ").replaceAll('"', "")),
 			[
-				"paid: ",
+				"paid: The partner has no payment details.",
 				`refused: Statement ${two.number} was paid on 2026-11-02 already. If that was wrong`,
 				`refused: Statement ${done.number} was paid on 2026-11-02 already. If that was wrong`,
 				`refused: Statement ${carried.number} was carried forward`,

@@ -12,6 +12,7 @@ import { noteAudit, noteAudits } from "../store/queries/audit.ts";
 import { insertPaidEntries } from "../store/queries/entries.ts";
 import { findPartnerById, findPartnersById } from "../store/queries/partners.ts";
 import {
+	findPartnersWithDetails,
 	findPayments,
 	findStatementSettings,
 	insertPayments,
@@ -28,6 +29,12 @@ export interface PaymentInput {
 	date: string;
 	/** Reference of the bank. It may be empty. */
 	reference: string;
+}
+
+/** What a person states about payments that the service would not expect. */
+export interface PaymentClaims {
+	/** Public ids of the statements that were paid although their partners have no payment details. */
+	paidWithoutDetails?: readonly string[];
 }
 
 export interface Payment {
@@ -48,6 +55,7 @@ export async function payStatements(
 	actor: Actor,
 	statementIds: readonly string[],
 	input: PaymentInput,
+	{ paidWithoutDetails = [] }: PaymentClaims = {},
 ): Promise<Result<readonly Statement[]>> {
 	const payment = parsePayment(input);
 	if (!payment.ok) return payment;
@@ -65,12 +73,42 @@ export async function payStatements(
 		const problems = await judgePayments(trx, wanted, statements, deps.clock.nowMs());
 		const [problem] = problems.values();
 		if (problem !== undefined) return { ok: false, fault: problem };
+		const lacking = await findLackingDetails(trx, statements);
+		const unclaimed = lacking.filter(({ public_id }) => !paidWithoutDetails.includes(public_id));
+		if (unclaimed.length > 0) return refuseWithoutDetails(unclaimed);
 		const payments = statements.map((statement) => ({ statement, ...payment.value }));
 		await writePayments(trx, deps, payments, personIdOf(actor));
 		return succeed(statements);
 	});
 	deps.mails.wake();
 	return paid;
+}
+
+/**
+ * Finds the statements whose partners have no payment details. Nobody can have paid them into an account on record, so a
+ * person must say that they were paid all the same.
+ */
+export async function findLackingDetails<One extends Pick<Statement, "partner_id">>(
+	db: Db,
+	statements: readonly One[],
+): Promise<One[]> {
+	const found = await findPartnersWithDetails(
+		db,
+		statements.map(({ partner_id }) => partner_id),
+	);
+	return statements.filter(({ partner_id }) => !found.has(partner_id));
+}
+
+/** Maximum number of statements that a refusal names. */
+const MAX_NAMED = 5;
+
+function refuseWithoutDetails(statements: readonly Statement[]): ReturnType<typeof refuse> {
+	const [first, ...others] = statements.slice(0, MAX_NAMED).map(({ number }) => number);
+	const rest = statements.length - MAX_NAMED;
+	const named = [first, ...others].join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+	const [subject, were] = others.length === 0 ? ["Statement", "it was"] : ["Statements", "they were"];
+	const detail = `${subject} ${named}: the partner has no payment details. Ask for them first, or confirm that ${were} paid all the same.`;
+	return refuse("no_payment_details", detail, "paidWithoutDetails");
 }
 
 function refuseUnknown(): ReturnType<typeof refuse> {
@@ -149,12 +187,22 @@ export async function writePayments(
 			at_ms: nowMs,
 		})),
 	);
-	const notes = payments.map(({ statement: { number, total, currency }, paidOn, reference }) => ({
-		personId,
-		action: "statement.paid" as const,
-		subject: number,
-		detail: `${total} ${currency} on ${paidOn}${reference === "" ? "" : `, reference ${reference}`}`,
-	}));
+	const lacking = new Set(
+		await findLackingDetails(
+			trx,
+			payments.map(({ statement }) => statement),
+		),
+	);
+	const notes = payments.map(({ statement, paidOn, reference }) => {
+		const { number, total, currency } = statement;
+		const remark = lacking.has(statement) ? ", although there are no payment details" : "";
+		return {
+			personId,
+			action: "statement.paid" as const,
+			subject: number,
+			detail: `${total} ${currency} on ${paidOn}${reference === "" ? "" : `, reference ${reference}`}${remark}`,
+		};
+	});
 	await noteAudits(trx, notes, nowMs);
 	if (deps.mails.isOn) await tellPaid(trx, deps, payments);
 }

@@ -27,7 +27,8 @@ interface SampleEntry {
 
 /**
  * Issues statements to the partner whose pages are shown, one of them paid, and one that is carried forward to another.
- * A third partner has entries that no statement contains, for the preview.
+ * A third partner has no payment details. Its statement is not paid, and it has entries that no statement contains, for
+ * the preview.
  */
 export async function addStatements(
 	service: Service,
@@ -71,16 +72,18 @@ export async function addStatements(
 	]);
 	const small = await findByPublicId(service, partners.small);
 	await write(service, small, [{ kind: "ADJUSTED", amount: "3.20", atMs: lastMs, reason: "Late sale" }]);
+	const open = await findByPublicId(service, partners.open);
+	await write(service, open, [{ kind: "ADJUSTED", amount: "36.00", atMs: earlierMs, reason: "First sales" }]);
 	await issue(service, earlier);
 	const { public_id: paid } = await store.db
 		.selectFrom("statements")
 		.select("public_id")
 		.where("month", "=", earlier)
+		.where("partner_id", "=", shown.id)
 		.executeTakeFirstOrThrow();
 	const payment = { date: new Date(nowMs).toISOString().slice(0, 10), reference: `SEPA ${"7".repeat(60)}` };
 	expectValue(await payStatements(deps, COMMAND_LINE, [paid], payment));
 	await issue(service, last);
-	const open = await findByPublicId(service, partners.open);
 	await write(service, open, [{ kind: "ADJUSTED", amount: "48.00", atMs: lastMs, reason: "Found later" }]);
 }
 

@@ -13,6 +13,7 @@ export function staffStatements({ partnerBase }: SampleNetwork): Case[] {
 		look("statements, the preview", "/statements", prepareLastMonth),
 		look("statements, those that are carried forward", "/statements?month=all&state=carried"),
 		look("statements, all ticked", "/statements?month=all", tickStatements),
+		look("statements, ticked without payment details", "/statements?month=all", payWithoutDetails, 409),
 		look("statements, a filter that is not understood", "/statements?state=lost", undefined, 422),
 		look("statements, a file of payments", "/statements/payments"),
 		look("statements, the preview of payments", "/statements/payments", uploadPayments),
@@ -52,6 +53,12 @@ async function prepareLastMonth(page: Page): Promise<void> {
 
 async function tickStatements(page: Page): Promise<void> {
 	for (const box of await page.locator('input[name="statement"]').all()) await box.check();
+}
+
+async function payWithoutDetails(page: Page): Promise<void> {
+	await tickStatements(page);
+	await press("Mark as paid")(page);
+	await page.locator("#paidWithoutDetails-error").waitFor();
 }
 
 async function uploadPayments(page: Page): Promise<void> {

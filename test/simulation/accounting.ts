@@ -257,9 +257,12 @@ export function createAccounting(site: AccountingSite) {
 			.toZonedDateTimeISO(site.plan.timeZone)
 			.toPlainDate()
 			.toString();
+		// Some partners have no payment details, and their statements are paid all the same.
+		const claims = { paidWithoutDetails: ids };
+		const payment = { date: today, reference: name("reference") };
 		const result =
 			kind === "pay"
-				? await payStatements(deps, COMMAND_LINE, ids, { date: today, reference: name("reference") })
+				? await payStatements(deps, COMMAND_LINE, ids, payment, claims)
 				: await undoPayment(deps, COMMAND_LINE, ids[0] ?? "", "returned by the bank");
 		return result.ok ? "done" : result.fault.code;
 	}

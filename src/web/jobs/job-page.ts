@@ -8,7 +8,7 @@ import { sayMonth } from "../../domain/statement.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { RETRY_MS } from "../../jobs/claim.ts";
-import { discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
+import { confirmationOf, discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
 import { type BatchFailure, jobResult, readFailure } from "../../jobs/lines.ts";
@@ -25,6 +25,7 @@ import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, programmeOf, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
+import { detailsLinks } from "../statements/statement-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
 import { statementLines } from "./statement-lines.ts";
@@ -288,7 +289,18 @@ function renderOutcome(view: JobView): Html {
 	]);
 	const outcome =
 		job.state === "previewed" ? null : job.state === "done" ? doneMessage(view) : stoppedMessage(job);
-	return html`${outcome}${accessMessage(job)}${failureMessage(job)}${stats}${whatNext(view)}${moneySection(summary)}${totalsSection(view)}${problemsSection(view)}`;
+	return html`${outcome}${accessMessage(job)}${failureMessage(job)}${stats}${withoutDetailsMessage(view)}${whatNext(view)}${moneySection(summary)}${totalsSection(view)}${problemsSection(view)}`;
+}
+
+/** Names the partners whose statements cannot be paid yet, as it was when the lines were judged. */
+function withoutDetailsMessage({ job, summary: { withoutDetails } }: JobView): Content {
+	if (withoutDetails === undefined) return null;
+	const { statements, partners } = withoutDetails;
+	const when = job.state === "previewed" ? "when the month was prepared" : "when the statement was issued";
+	return message(
+		"warn",
+		html`${countOf(statements, "statement")} cannot be paid yet, because the partner had no payment details ${when}: ${detailsLinks(partners)}${statements > partners.length ? " and others" : ""}. The payout file leaves ${statements === 1 ? "it" : "them"} out until the details are entered.`,
+	);
 }
 
 function whatNext(view: JobView): Content {
@@ -335,7 +347,8 @@ function nextStep({ job, kind: { name }, summary }: JobView): Content {
  * Returns the form that starts or continues a job. It asks each time whether invitations are mailed, because
  * another person may continue the job.
  */
-function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: string): Html {
+function applyForm({ job, kind, href, isMailOn }: JobView, label: string, discard: string): Html {
+	const confirmation = confirmationOf(job);
 	const invites = isMailOn
 		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Otherwise no mail is sent. ${kind.invitesLater} At most ${count(LIMITS.importedInvitations.max)} invitations are mailed within an hour. The people after that are added without a mail, and the result says who they are.</p>`
 		: html`<p class="small soft">No mail is sent, because this service has no mail server. ${kind.invitesLater}</p>`;
@@ -343,6 +356,7 @@ function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: st
 		action: `${href}/apply`,
 		body: [
 			kind.invitesLater === undefined ? null : invites,
+			confirmation === null ? null : ui.checkbox({ name: "confirmed", label: confirmation }),
 			html`<div class="row">${ui.button({ label, tone: "primary" })}${ui.button({ label: discard, tone: "quiet", formAction: `${href}/discard` })}</div>`,
 		],
 	});
@@ -538,9 +552,9 @@ function filesNote({ job, href }: JobView): Html {
 // The actions of the buttons.
 
 export const applyJobPage = change(async (c, deps, job) => {
-	const { invite } = await readTextFields(c, ["invite"]);
+	const { invite, confirmed } = await readTextFields(c, ["invite", "confirmed"]);
 	const mayInvite = JOB_KINDS[job.kind].invitesLater !== undefined;
-	return startJob(deps, job, actorOf(c), mayInvite && invite === "on");
+	return startJob(deps, job, actorOf(c), mayInvite && invite === "on", confirmed === "on");
 });
 
 export const stopJobPage = change((c, deps, job) => stopJob(deps, job, actorOf(c)));

@@ -3,9 +3,11 @@
 import { cellOf } from "../../jobs/kind.ts";
 import { type JudgedRow, readJudgedLines } from "../../jobs/lines.ts";
 import type { Job } from "../../store/queries/jobs.ts";
+import { findPartnersByPublicId, findPartnersWithDetails } from "../../store/queries/statements.ts";
 import type { Db } from "../../store/store.ts";
 import { pager } from "../filter-query.ts";
 import { partnerStatementsPath, withQuery } from "../paths.ts";
+import { noDetailsMark } from "../statements/statement-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -17,6 +19,14 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 	const first = (page - 1) * PAGE_ROWS;
 	const rows = await readJudgedLines(db, job, first + 1, PAGE_ROWS);
 	const last = first + rows.length;
+	const partners = await findPartnersByPublicId(db, [
+		...new Set(rows.map(({ cells }) => cellOf(cells, "partnerId"))),
+	]);
+	const having = await findPartnersWithDetails(
+		db,
+		partners.map(({ id }) => id),
+	);
+	const lacking = new Set(partners.flatMap(({ id, public_id }) => (having.has(id) ? [] : [public_id])));
 	const pages = pager(
 		{
 			newestHref: page === 1 ? null : `${href}#lines`,
@@ -51,7 +61,7 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 					moneyColumn("Changed", "changed"),
 					moneyColumn("Adjusted", "adjusted"),
 					moneyColumn("Total", "total"),
-					{ title: "Outcome", cell: outcomeOf },
+					{ title: "Outcome", cell: (row) => outcomeOf(row, lacking) },
 				],
 			}),
 			pages,
@@ -67,10 +77,17 @@ function moneyColumn(title: string, cell: string): ui.Column<JudgedRow> {
 	};
 }
 
-/** Shows whether the total is paid or carried forward, and the number of the statement once it was issued. */
-function outcomeOf({ cells, verdict }: JudgedRow): Content {
+/**
+ * Shows whether the total is paid or carried forward, and the number of the statement once it was issued. `lacking` are
+ * the partners without payment details.
+ */
+function outcomeOf({ cells, verdict }: JudgedRow, lacking: ReadonlySet<string>): Content {
 	const isCarried = cellOf(cells, "outcome") === "carry_forward";
-	const outcome = isCarried ? ui.badge("plain", "Carried forward") : ui.badge("info", "To pay");
+	const partnerId = cellOf(cells, "partnerId");
+	const mark = lacking.has(partnerId) ? noDetailsMark(partnerId) : null;
+	const outcome = isCarried
+		? ui.badge("plain", "Carried forward")
+		: html`${ui.badge("info", "To pay")}${mark}`;
 	if (verdict.detail === null) return outcome;
 	if (verdict.kind === "change") return html`${outcome}<span class="secondary">${verdict.detail}</span>`;
 	return html`${ui.badge("warn", "Left out")}<span class="secondary break">${verdict.detail}</span>`;

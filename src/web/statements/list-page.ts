@@ -18,6 +18,8 @@ import { payoutFile } from "../../statements/files.ts";
 import { type PaymentInput, payStatements } from "../../statements/payments.ts";
 import { listJobs } from "../../store/queries/jobs.ts";
 import {
+	countToPay,
+	findUnpayable,
 	type ListedStatement,
 	listStatementMonths,
 	listStatements,
@@ -44,7 +46,7 @@ import * as paths from "../paths.ts";
 import { statementJobPath, statementPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { issuedOn, STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
+import { detailsLinks, issuedOn, noDetailsMark, STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
 
 const PAGE_ROWS = 50;
 /** Number of months for which statements can be prepared. Older entries are part of a later month's statements. */
@@ -103,6 +105,8 @@ export async function showStatements(
 ): Promise<Response> {
 	const read = await readList(c, deps);
 	const { month } = read.filter;
+	// Adding up the statements of all months could take long, and nobody pays by that sum.
+	const sums = month === undefined ? [] : await sumStatements(deps.store.reader, { month });
 	const title = "Statements";
 	return answerPage(c, {
 		title,
@@ -124,13 +128,14 @@ export async function showStatements(
 			}),
 			prepareSection(c, deps),
 			await jobsSection(c, deps),
+			read.isUnderstood ? await unpaidMessages(deps, read, sums) : null,
 			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${
 				read.hasAny
 					? filterBar({ action: paths.STATEMENTS_PATH, label: "Filter statements", fields: read.fields })
 					: null
 			}${
 				read.isUnderstood
-					? await renderList(c, deps, read, refused)
+					? await renderList(c, deps, read, sums, refused)
 					: notUnderstood("Correct the field marked above. Nothing is listed until then.")
 			}</div>`,
 		],
@@ -163,6 +168,42 @@ function prepareSection(c: WebContext, { clock }: PageDeps): Html {
 	});
 }
 
+/** Maximum number of partners without payment details that the page names. */
+const PARTNERS_NAMED = 10;
+
+/**
+ * Says which statements the payout file leaves out, and how many of other months are to be paid. The list and the file
+ * have the newest month unless another one is chosen, so older statements would be forgotten.
+ */
+async function unpaidMessages(
+	{ store }: PageDeps,
+	{ filter: { month }, hasAny }: Awaited<ReturnType<typeof readList>>,
+	sums: readonly StatementSum[],
+): Promise<Content> {
+	if (!hasAny) return null;
+	const { statements, partners, partnerCount } = await findUnpayable(store.reader, month, PARTNERS_NAMED);
+	const more = partnerCount - partners.length;
+	const named = html`${detailsLinks(partners.map(({ public_id: id, name }) => ({ id, name })))}${more > 0 ? ` and ${ui.countOf(more, "other")}` : ""}`;
+	const leftOut =
+		statements === 0
+			? null
+			: ui.message(
+					"warn",
+					html`The payout file leaves out ${ui.countOf(statements, "statement")}, because there are no payment details of ${named}.`,
+				);
+	const here = sums.reduce((total, { state, count }) => total + (state === "to_pay" ? count : 0), 0);
+	const others = month === undefined ? 0 : (await countToPay(store.reader)) - here;
+	const href = withQuery(paths.STATEMENTS_PATH, { month: ALL_MONTHS, state: "to_pay" });
+	const older =
+		others === 0
+			? null
+			: ui.message(
+					"info",
+					html`${ui.countOf(others, "statement")} of other months ${others === 1 ? "is" : "are"} to be paid too. <a href="${href}">Show all that are to be paid</a>`,
+				);
+	return [leftOut, older];
+}
+
 /** Maximum number of unfinished jobs on the page. */
 const JOBS_SHOWN = 10;
 
@@ -191,12 +232,11 @@ async function renderList(
 	c: WebContext,
 	deps: PageDeps,
 	{ list, filter }: Awaited<ReturnType<typeof readList>>,
+	sums: readonly StatementSum[],
 	refused: RefusedPayment | undefined,
 ): Promise<Content> {
 	const { store, clock } = deps;
 	const page = await listStatements(store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
-	// Adding up the statements of all months could take long, and nobody pays by that sum.
-	const sums = filter.month === undefined ? [] : await sumStatements(store.reader, filter);
 	const table = ui.dataTable<ListedStatement>({
 		caption: "Statements, the newest first",
 		rows: page.rows,
@@ -207,6 +247,16 @@ async function renderList(
 		}),
 		columns: columnsOf(page.rows.some(isToPay), refused?.ticked ?? []),
 	});
+	const unclaimed =
+		refused?.fault.code === "no_payment_details"
+			? page.rows.filter(
+					({ public_id, has_details }) => has_details === 0 && refused.ticked.includes(public_id),
+				)
+			: [];
+	// The list may have changed since. The box is then missing, and the sentence is shown above the page.
+	if (refused?.fault.code === "no_payment_details" && unclaimed.length === 0) {
+		c.set("flash", { tone: "bad", text: refused.fault.detail });
+	}
 	const shown = [sumsLine(sums.filter(({ state }) => filter.state === undefined || state === filter.state))];
 	const pages = pager(pagesOf(deps, list, page));
 	if (!page.rows.some(isToPay)) return [...shown, table, pages];
@@ -216,7 +266,7 @@ async function renderList(
 			// The filters are part of the address, so that a refused form is shown with the same rows.
 			action: withQuery(`${paths.STATEMENTS_PATH}/pay`, list.query),
 			className: "list-form",
-			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div><div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
+			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div>${claimBox(unclaimed, refused)}<div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
 		}),
 	];
 }
@@ -242,6 +292,19 @@ function paymentFields(today: string, refused: RefusedPayment | undefined): read
 			...errorAt("reference"),
 		}),
 	];
+}
+
+/** Returns the box with which a person confirms that these statements were paid without payment details. */
+function claimBox(unclaimed: readonly ListedStatement[], refused: RefusedPayment | undefined): Html | null {
+	if (unclaimed.length === 0) return null;
+	const numbers = unclaimed.map(({ number }) => number).join(", ");
+	const box = ui.checkbox({
+		name: "paidWithoutDetails",
+		value: unclaimed.map(({ public_id }) => public_id).join(" "),
+		label: `${numbers} ${unclaimed.length === 1 ? "was" : "were"} paid although there are no payment details`,
+		error: refused?.fault.detail,
+	});
+	return html`<div class="claim">${box}</div>`;
 }
 
 function isToPay(statement: ListedStatement): boolean {
@@ -271,7 +334,11 @@ function columnsOf(hasBoxes: boolean, ticked: readonly string[]): readonly ui.Co
 		},
 		{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
 		{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
-		{ title: "State", cell: stateCell },
+		{
+			title: "State",
+			cell: (statement) =>
+				html`${stateCell(statement)}${isToPay(statement) && statement.has_details === 0 ? noDetailsMark(statement.partner_public_id) : null}`,
+		},
 		{ title: "Issued", cell: issuedOn },
 	];
 }
@@ -287,9 +354,14 @@ function sumsLine(sums: readonly StatementSum[]): Html | null {
 const TICKED = z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]);
 
 export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
-	const typed = await readTextFields(c, ["date", "reference"]);
+	const { paidWithoutDetails, ...typed } = await readTextFields(c, [
+		"date",
+		"reference",
+		"paidWithoutDetails",
+	]);
 	const ticked = TICKED.parse((await c.req.parseBody({ all: true }))["statement"]);
-	const paid = await payStatements(deps, actorOf(c), ticked, typed);
+	const claims = { paidWithoutDetails: paidWithoutDetails.split(" ") };
+	const paid = await payStatements(deps, actorOf(c), ticked, typed, claims);
 	if (!paid.ok) {
 		const { fault } = paid;
 		c.status(fault.httpStatus as StatusCode);

@@ -31,11 +31,13 @@ export async function showPartnerStatements(c: WebContext, deps: PageDeps): Prom
 				hint: `What ${isStaff ? "the partner" : "you"} earned up to the end of each month, and whether it was paid.`,
 			}),
 			statementTabs(publicId, "statements"),
-			hasDetails || isStaff
+			hasDetails
 				? null
 				: ui.message(
 						"warn",
-						html`We cannot pay you yet. <a href="${paymentDetailsPath(publicId)}">Enter your payment details</a>.`,
+						isStaff
+							? html`This partner has no <a href="${paymentDetailsPath(publicId)}">payment details</a>, so the payout file has none of its statements.`
+							: html`We cannot pay you yet. <a href="${paymentDetailsPath(publicId)}">Enter your payment details</a>.`,
 					),
 			await balanceStrip(c, deps, id),
 			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${ui.dataTable<ListedStatement>(

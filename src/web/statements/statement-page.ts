@@ -35,6 +35,7 @@ const PAY_FORM = declareForm({
 		maxLength: MAX_REFERENCE_LENGTH,
 		autocomplete: "off",
 	},
+	paidWithoutDetails: { label: "It was paid although there are no payment details", isBox: true },
 });
 
 const UNDO_FORM = declareForm({
@@ -224,6 +225,7 @@ function paymentSection(
 	path: string,
 ): Html | null {
 	const state = stateOf(statement);
+	const hasDetails = statement.has_details === 1;
 	switch (state) {
 		case "carried":
 			return null;
@@ -233,10 +235,18 @@ function paymentSection(
 				title: "Mark as paid",
 				hint: html`The partner's people get a mail. The statement itself does not change. <a href="${paymentDetailsPath(statement.partner_public_id)}">Payment details</a>`,
 				body: ui.padded(
+					hasDetails
+						? null
+						: ui.message(
+								"warn",
+								"The partner has no payment details. The payout file does not have this statement.",
+							),
 					PAY_FORM.show(c, {
 						action: `${path}/pay`,
 						values: { date: dayIn(clock.nowMs(), c.get("network").timeZone) },
-						rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+						shown: hasDetails ? ["date", "reference"] : ["date", "reference", "paidWithoutDetails"],
+						rows: ({ fields }) =>
+							html`<div class="form-grid">${fields("date", "reference")}</div>${hasDetails ? null : fields("paidWithoutDetails")}`,
 						send: "Mark as paid",
 					}),
 				),
@@ -261,7 +271,10 @@ function paymentSection(
 export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
 	const statement = await findHere(c, deps);
 	if (statement === undefined) return answerError(c, "not_found");
-	const paid = await payStatements(deps, actorOf(c), [statement.public_id], await PAY_FORM.read(c));
+	const { paidWithoutDetails, ...payment } = await PAY_FORM.read(c);
+	const { public_id: id } = statement;
+	const claims = paidWithoutDetails === "on" ? { paidWithoutDetails: [id] } : {};
+	const paid = await payStatements(deps, actorOf(c), [id], payment, claims);
 	if (!paid.ok) return PAY_FORM.refuse(c, paid, () => showStatement(c, deps));
 	return leadTo(c, pathOf(statement), "Marked as paid.");
 }

@@ -3,6 +3,7 @@
 import { type StatementState, stateOfStatement } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import type { ListedStatement } from "../../store/queries/statements.ts";
+import { paymentDetailsPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
@@ -34,6 +35,19 @@ export function stateCell(statement: ListedStatement): Html {
 			? null
 			: html`<span class="secondary">${ui.plainDay(paidOn)}</span><span class="secondary break">${reference}</span>`
 	}`;
+}
+
+/** Says that a partner has no payment details, with a link to enter them. */
+export function noDetailsMark(partnerId: string): Html {
+	return html`<span class="secondary"><a href="${paymentDetailsPath(partnerId)}">No payment details</a></span>`;
+}
+
+/** Returns links to the payment details of partners, separated by commas. */
+export function detailsLinks(partners: readonly { id: string; name: string }[]): Html {
+	return html`${partners.map(
+		({ id, name }, index) =>
+			html`${index === 0 ? "" : ", "}<a class="break" href="${paymentDetailsPath(id)}">${name}</a>`,
+	)}`;
 }
 
 /** Shows the day of the issue in the time zone of the statement, as the statement itself shows it. */

@@ -43,6 +43,7 @@ async function openMoneyShop(t: TestContext, options = {}) {
 test("staff prepare a month, check the preview, issue it, tick what was paid and undo it, and the sums agree", async (t) => {
 	const shop = await openMoneyShop(t, { hasMail: true });
 	const { site, staff, partnership, partner, programme, base, browser } = shop;
+	await browser.submit(`${base}/payment-details`, DETAILS);
 	const sold = await earn(site, partnership, "1000.25");
 	await addEntry(site, partnership, {
 		...{ kind: "CHANGED", amount: "-0.25", currency: "EUR", atMs: FEBRUARY_MS, conversion: sold },
@@ -380,7 +381,7 @@ test("the payout file has what is to be paid, and an uploaded list of payments m
 	await issueMonth(site);
 	const file = await staff.open("/statements/payouts.csv?month=2026-02");
 	match(file.text, /2026-0001,Pia Partner,DE89370400440532013000,/);
-	match(file.text, /2026-0002,'=Other,/, "a formula is defused");
+	doesNotMatch(file.text, /2026-0002/, "no money goes to a partner without an account");
 	equal((await browser.open("/statements/payouts.csv")).status, 404);
 
 	match(
@@ -405,6 +406,130 @@ test("the payout file has what is to be paid, and an uploaded list of payments m
 	doesNotMatch(paid, /2026-0002 =Other/);
 	doesNotMatch((await staff.open("/statements/payouts.csv?month=all")).text, /2026-0001/);
 	doesNotMatch((await staff.open("/import/programmes")).text, /bank\.csv/, "payments are no import");
+});
+
+test("a partner without payment details is named before anything is issued or paid, and paid only if staff confirm it", async (t) => {
+	const { site, staff, browser, base, partner, partnership, programme } = await openMoneyShop(t);
+	await earn(site, partnership, "40.00");
+	const other = await addPartner(site, "Other");
+	await earn(site, await join(site, programme, other.partner), "50.00");
+	const third = await addPartner(site, "Third");
+	await earn(site, await join(site, programme, third.partner), "60.00");
+	await browser.submit(`${base}/payment-details`, DETAILS);
+
+	const { location } = await staff.submit("/statements/prepare", { month: "2026-02" });
+	const job = location ?? "";
+	await workOff(site);
+	const named =
+		/2 statements cannot be paid yet, because the partner had no payment details when the month was prepared: Other , Third \. The payout file leaves them out/;
+	match(plain((await staff.open(job)).text), named);
+	match(
+		plain((await staff.open(job)).text),
+		/Blog .*40\.00 EUR To pay Other .*To pay No payment details Third/,
+	);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	match(
+		plain((await staff.open(job)).text),
+		/no payment details when the statement was issued: Other , Third \./,
+	);
+
+	const list = await staff.open("/statements");
+	match(
+		plain(list.text),
+		/The payout file leaves out 2 statements, because there are no payment details of Other , Third \./,
+	);
+	match(plain(list.text), /2026-0002 Other February 2026 50\.00 EUR To pay No payment details/);
+	doesNotMatch(plain(list.text), /Blog February 2026 40\.00 EUR To pay No payment details/);
+	const file = (await staff.open("/statements/payouts.csv?month=2026-02")).text;
+	deepEqual(file.match(/^2026-\d{4}/gm), ["2026-0001"]);
+
+	const ids = [...list.text.matchAll(/name="statement" value="([^"]+)"/g)].map(([, id = ""]) => id).reverse();
+	const [first = "", second = "", last = ""] = ids;
+	const payment = { date: "2026-03-01", reference: "" };
+	const tick = (statements: readonly string[], claim: Record<string, string> = {}) => {
+		const form = new FormData();
+		for (const [name, value] of Object.entries({ ...payment, ...claim })) form.set(name, value);
+		for (const id of statements) form.append("statement", id);
+		return staff.submitForm("/statements/pay", form);
+	};
+	const asked = await tick([first, second]);
+	equal(asked.status, 409);
+	match(asked.text, /Statement 2026-0002: the partner has no payment details\. Ask for them first/);
+	match(asked.text, new RegExp(`name="paidWithoutDetails" value="${second}"`));
+	match(asked.text, /2026-0002 was paid although there are no payment details/);
+	equal(
+		(await tick([first, last], { paidWithoutDetails: second })).status,
+		409,
+		"that was about another one",
+	);
+	equal((await tick([first, second], { paidWithoutDetails: second })).location, "/statements");
+	deepEqual(
+		(await site.audit("statement.paid")).map(({ detail }) => detail),
+		["40.00 EUR on 2026-03-01", "50.00 EUR on 2026-03-01, although there are no payment details"],
+	);
+
+	const page = `/partner/${third.partner.public_id}/statements/${last}`;
+	match(
+		plain((await staff.open(page)).text),
+		/The partner has no payment details\..*It was paid although there are/,
+	);
+	const unconfirmed = await staff.submit(`${page}/pay`, payment);
+	equal(unconfirmed.status, 409);
+	match(
+		unconfirmed.text,
+		/id="paidWithoutDetails-error">Statement 2026-0003: the partner has no payment details/,
+	);
+	match(
+		plain((await staff.open(`/partner/${third.partner.public_id}/statements`)).text),
+		/This partner has no payment details ?, so the payout file has none of its statements/,
+	);
+
+	const form = new FormData();
+	form.set("file", new File(["number,date\n2026-0003,2026-03-01\n"], "bank.csv", { type: "text/csv" }));
+	const uploaded = (await staff.submitForm("/statements/payments", form)).location ?? "";
+	await workOff(site);
+	const preview = plain((await staff.open(uploaded)).text);
+	match(
+		preview,
+		/1 payment of partners without payment details\..*The statements of partners without payment details were paid all the same/,
+	);
+	const refused = await staff.submit(`${uploaded}/apply`, {});
+	match(
+		plain((await staff.open(refused.location ?? "")).text),
+		/Nothing was changed\. Tick “The statements of partners/,
+	);
+	await staff.submit(`${uploaded}/apply`, { confirmed: "on" });
+	await workOff(site);
+	match(
+		plain((await staff.open(uploaded)).text),
+		/1 payment recorded although the partner has no payment details\./,
+	);
+	doesNotMatch(plain((await staff.open("/statements")).text), /leaves out/);
+	equal(partner.name, "Blog");
+});
+
+test("the list says how many statements of other months are to be paid, and leads to them", async (t) => {
+	const { site, staff, browser, base, partnership } = await openMoneyShop(t);
+	await browser.submit(`${base}/payment-details`, DETAILS);
+	await earn(site, partnership, "40.00", { atMs: FEBRUARY_MS - 31 * DAY_MS });
+	const [january] = await issueMonth(site, "2026-01");
+	doesNotMatch((await staff.open("/statements")).text, /of other months/);
+	await earn(site, partnership, "50.00");
+	await issueMonth(site, "2026-02");
+	const list = await staff.open("/statements");
+	doesNotMatch(list.text, />2026-0001</);
+	match(plain(list.text), /1 statement of other months is to be paid too\. Show all that are to be paid/);
+	const [, href = ""] = /<a href="([^"]+)">Show all that/.exec(list.text) ?? [];
+	const all = await staff.open(href.replaceAll("&amp;", "&"));
+	match(all.text, />2026-0001<[\s\S]*/);
+	match(all.text, />2026-0002</);
+	doesNotMatch(all.text, /of other months/);
+	match((await staff.open("/statements/payouts.csv?month=all")).text, /2026-0001,[\s\S]*2026-0002,/);
+	const paid = { statement: january?.public_id ?? "", date: "2026-03-01", reference: "" };
+	equal((await staff.submit("/statements/pay", paid)).location, "/statements");
+	doesNotMatch((await staff.open("/statements")).text, /of other months/);
+	doesNotMatch((await staff.open(href.replaceAll("&amp;", "&"))).text, />2026-0001</);
 });
 
 test("entries, the lines of a preview and statements are listed in pages", async (t) => {
