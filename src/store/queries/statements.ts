@@ -174,7 +174,7 @@ export interface ListedStatement extends Statement {
 	/** The day and the reference of the payment, or null if the statement was not paid. */
 	paid_on: string | null;
 	reference: string | null;
-	/** 1 if the partner has payment details now. Once entered they are changed but never removed. */
+	/** 1 if the partner has payment details now. They are removed only when the partner is erased. */
 	has_details: 0 | 1;
 }
 
