@@ -23,7 +23,7 @@ import {
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { makeDeviceCookie } from "./device-cookie.ts";
+import { findDevice, makeDeviceCookie, sharedDeviceId } from "./device-cookie.ts";
 import { readTokenCookie, type TokenCookie, tokenCookie } from "./signed-cookies.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
@@ -152,21 +152,23 @@ export interface Changed<Value> {
 /**
  * Makes a change that ends the actor's sessions, and continues the current one with a new id and token, so
  * that a copied cookie becomes worthless. Everything happens in one transaction. It is refused if the change
- * is refused or the session has ended.
+ * is refused or the session has ended. `device` is the device cookie. The browser keeps its id, because a new one would
+ * come with new guesses.
  */
 export function changeWithSession<Value>(
 	deps: Omit<AuthDeps, "log">,
 	actor: SignedInPerson,
-	email: string,
+	{ email, device }: { email: string; device: string },
 	change: (trx: Db, session: Session) => Promise<Result<Value>>,
 ): Promise<Result<Changed<Value>>> {
 	return transactAs(deps.store, actor, async (trx) => {
 		const session = await findSessionById(trx, actor.sessionId);
 		if (session === undefined) throw new Error("transactAs found the session, and it is gone");
+		const deviceId = await findDevice({ ...deps, store: { db: trx } }, email, device);
 		const done = await change(trx, session);
 		if (!done.ok) return done;
 		const sessionCookie = await resumeSession(trx, deps, session);
-		const deviceCookie = await makeDeviceCookie(trx, deps, email);
+		const deviceCookie = await makeDeviceCookie(trx, deps, email, deviceId ?? sharedDeviceId(deps, email));
 		return succeed({ value: done.value, setCookies: [sessionCookie, deviceCookie] });
 	});
 }

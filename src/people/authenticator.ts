@@ -168,12 +168,12 @@ export async function removeAuthenticator(
 async function commitChange(
 	deps: SignInDeps,
 	owner: AuthenticatorOwner,
-	{ address }: Visitor,
+	{ address, device }: Visitor,
 	action: "authenticator.turned_on" | "authenticator.turned_off",
 	apply: (trx: Db, session: Session) => Promise<Result<true>>,
 ): Promise<Result<readonly string[]>> {
 	const { personId, email } = owner;
-	const changed = await changeWithSession(deps, owner, email, async (trx, session) => {
+	const changed = await changeWithSession(deps, owner, { email, device }, async (trx, session) => {
 		const applied = await apply(trx, session);
 		if (applied.ok) await noteAudit(trx, { personId, action, address }, deps.clock.nowMs());
 		return applied;

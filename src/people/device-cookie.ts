@@ -2,15 +2,20 @@
 // gives the browser a separate limit on wrong passwords and codes, so that strangers who use up the account's
 // limit cannot lock the person out. The signature covers the password's hash and the authenticator. A new
 // password or authenticator therefore invalidates the cookie, and nothing needs to be stored.
+//
+// A browser gets an id of its own only by a sign-in with the password and the code. Otherwise somebody who lacks one of
+// them could get another id again and again, each with new guesses.
 
 import { DAY_MS } from "../domain/time.ts";
 import { findActiveAuthenticatorSecret } from "../store/queries/authenticators.ts";
 import { findPasswordHash } from "../store/queries/passwords.ts";
-import type { Db } from "../store/store.ts";
+import type { Db, Store } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { cookieLine, cookieName, createSigner } from "./signed-cookies.ts";
 
-export type DeviceDeps = Pick<AccountsDeps, "store" | "clock" | "sealingKey">;
+export interface DeviceDeps extends Pick<AccountsDeps, "clock" | "sealingKey"> {
+	store: Pick<Store, "db">;
+}
 
 const NAME = "device";
 /** Form of the cookie: the browser's id, the time, and the signature over both. */
@@ -27,17 +32,32 @@ export function deviceCookieName(publicUrl: string): string {
 }
 
 /**
- * Returns the Set-Cookie line for a person who has just signed in. It must be called in the same transaction,
- * so that the cookie is never signed with a password that changes a moment later.
+ * Returns the Set-Cookie line for a browser in which the person is signed in. It must be called in the transaction of the
+ * sign-in or change, so that the cookie is never signed with a password that changes a moment later.
  */
 export async function makeDeviceCookie(
 	trx: Db,
-	{ clock, random, sealingKey, publicUrl }: Omit<AccountsDeps, "store"> & { publicUrl: string },
+	{ clock, sealingKey, publicUrl }: Pick<AccountsDeps, "clock" | "sealingKey"> & { publicUrl: string },
 	email: string,
+	id: string,
 ): Promise<string> {
-	const value = `${random.hex(ID_BYTES)}.${clock.nowMs()}`;
+	const value = `${id}.${clock.nowMs()}`;
 	const signature = createSigner(sealingKey, "devices").sign(`${value} ${await credentialsOf(trx, email)}`);
 	return cookieLine(publicUrl, NAME, `${value}.${signature}`, LIFE_MS);
+}
+
+/** Returns a new id, for a person who has just entered their password and, if they have an authenticator, a code. */
+export function makeDeviceId({ random }: Pick<AccountsDeps, "random">): string {
+	return random.hex(ID_BYTES);
+}
+
+/**
+ * Returns the id that all browsers of a person share that have no id of their own. These have signed in at the company's
+ * provider, or lost their cookie.
+ */
+export function sharedDeviceId({ sealingKey }: Pick<AccountsDeps, "sealingKey">, email: string): string {
+	const signature = createSigner(sealingKey, "devices").sign(`shared ${email}`);
+	return Buffer.from(signature, "base64url").subarray(0, ID_BYTES).toString("hex");
 }
 
 /**

@@ -9,6 +9,7 @@ import { foldMailAddress } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { composeResetMail } from "../mail/letters.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { discardSetup } from "../store/queries/authenticators.ts";
 import { hasPassword, setPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
@@ -108,7 +109,8 @@ function fromAddressBlock(email: string, address: string): Use {
 
 /**
  * Stores a person's new password, and ends everything that somebody who knew the old one may have opened: sessions,
- * sign-in links, and the API tokens that are not kept. The caller holds the access lock. Returns what ended.
+ * sign-in links, the set-up of an authenticator that is not on yet, and the API tokens that are not kept. The caller holds
+ * the access lock. Returns what ended.
  */
 export async function replacePassword(
 	trx: Db,
@@ -117,6 +119,7 @@ export async function replacePassword(
 ): Promise<EndedAccess> {
 	const ended = await endAccess(trx, personId, { endedBy: personId, nowMs, keepsOneSession, keptTokens });
 	await setPassword(trx, personId, passwordHash, nowMs);
+	await discardSetup(trx, personId);
 	await forgetWrongPasswords(trx, email, address);
 	const note = { personId, action, subject: email, detail: writeEndedTokens(ended.tokens) } as const;
 	await noteAudit(trx, { ...note, address }, nowMs);
@@ -156,9 +159,9 @@ export async function changePassword(
 	// The hash is computed before the transaction starts, because hashing is slow by design and other
 	// transactions must not wait.
 	const passwordHash = await auth.hashPassword(newPassword);
-	const { address } = visitor;
+	const { address, device } = visitor;
 	const stays = { action: "password.changed", address, keepsOneSession: true } as const;
-	const changed = await changeWithSession(deps, actor, email, async (trx) =>
+	const changed = await changeWithSession(deps, actor, { email, device }, async (trx) =>
 		succeed(await replacePassword(trx, person, { ...stays, passwordHash, keptTokens, nowMs: clock.nowMs() })),
 	);
 	if (changed.ok) announceEndedTokens(store, changed.value.value);

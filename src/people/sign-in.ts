@@ -22,7 +22,7 @@ import type { SignedInPerson } from "./actor.ts";
 import { SESSION_COOKIE, type SignInDeps, startSession, type Visitor } from "./auth.ts";
 import { spendCode, withCodeLimit } from "./authenticator.ts";
 import type { CompanySignIn } from "./deps.ts";
-import { makeDeviceCookie } from "./device-cookie.ts";
+import { findDevice, makeDeviceCookie, makeDeviceId, sharedDeviceId } from "./device-cookie.ts";
 import { triesFrom, useLimits } from "./limits.ts";
 import { checkPassword } from "./passwords.ts";
 import { deletedTokenCookie, readTokenCookie, tokenCookie } from "./signed-cookies.ts";
@@ -155,8 +155,8 @@ async function askForCode(trx: Db, deps: SignInDeps, personId: number): Promise<
 }
 
 /**
- * Starts the session after the last step of signing in. Only here does a browser get its device cookie.
- * `provider` is the issuer that vouched for the person, for the audit log, or null after a sign-in with a
+ * Starts the session after the last step of signing in. Only a sign-in with a password gives the browser an id of its
+ * own in the device cookie. `provider` is the issuer that vouched for the person, for the audit log, or null after a sign-in with a
  * password.
  */
 export async function letIn(
@@ -168,7 +168,9 @@ export async function letIn(
 ): Promise<Result<SignInStep>> {
 	const sessionCookie = await startSession(trx, deps, person.id, visitor);
 	await noteSignInAction(trx, deps, person, "person.signed_in", visitor, provider);
-	const deviceCookie = await makeDeviceCookie(trx, deps, person.email);
+	const known = await findDevice({ ...deps, store: { db: trx } }, person.email, visitor.device);
+	const otherwise = provider === null ? makeDeviceId(deps) : sharedDeviceId(deps, person.email);
+	const deviceCookie = await makeDeviceCookie(trx, deps, person.email, known ?? otherwise);
 	return succeed({ next: "home", setCookies: [sessionCookie, deviceCookie] });
 }
 

@@ -1,7 +1,7 @@
 // Tests turning the authenticator on and off, on both databases. The audit log and the mails match what has
 // happened, and neither change happens partially.
 
-import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth, type Visitor } from "../../src/people/auth.ts";
 import { removeAuthenticator } from "../../src/people/authenticator.ts";
@@ -17,6 +17,7 @@ import {
 import {
 	type Browser,
 	createTestSite,
+	NEW_PASSWORD,
 	PASSWORD,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
@@ -62,6 +63,59 @@ eachDatabase("the authenticator", (database) => {
 			match(refused.text, /Start over/, code);
 		}
 		await isOff(staff);
+	});
+
+	test("a backup code and a code of the app each work once, if two processes get them for a sign-in and for a token at once", async () => {
+		const elsewhere = createTestSite(database.rival);
+		const staff = await site.addStaff();
+		const { browser, secret, backupCodes } = await turnOn(staff);
+		const codes = [backupCodes[0] ?? "", codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS)];
+		for (const code of codes) {
+			const waiting: Browser[] = [];
+			for (const from of [site, elsewhere, elsewhere]) {
+				const signingIn = from.browser();
+				equal((await enterPassword(signingIn, staff)).location, "/sign-in/code");
+				waiting.push(signingIn);
+			}
+			const token = { name: "Portal", right: "read", days: "", currentPassword: PASSWORD, code };
+			const answers = await Promise.all([
+				...waiting.map(async (each) => (await each.submit("/sign-in/code", { code })).location === "/"),
+				browser.submit("/network/tokens", token).then(({ text }) => text.includes("Copy it now")),
+			]);
+			deepEqual(answers.filter(Boolean), [true], code);
+		}
+	});
+
+	test("a new password discards a set-up that was begun with the old one", async () => {
+		const staff = await site.addStaff();
+		const { browser, secret } = await begin(staff);
+		await browser.open("/account");
+		const change = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
+		equal((await browser.submit("/account/password", change)).status, 303);
+		deepEqual(await setupsOf(staff), []);
+		const code = codeAt(secret, site.deps.clock.nowMs());
+		match((await browser.submit(CONFIRM, { code })).text, /The authenticator is not set up/);
+		const { secret: newSecret } = await beginAuthenticator(browser, NEW_PASSWORD);
+		const on = { code: codeAt(newSecret, site.deps.clock.nowMs()) };
+		equal((await browser.submit(CONFIRM, on)).status, 303);
+		const off = { currentPassword: NEW_PASSWORD, newPassword: PASSWORD };
+		await browser.open("/account");
+		equal((await browser.submit("/account/password", off)).status, 303);
+		equal((await setupsOf(staff)).length, 1, "an authenticator that is on stays");
+	});
+
+	test("a form that names another key than ours shows no picture of it", async () => {
+		const staff = await site.addStaff();
+		const { browser } = await begin(staff);
+		for (const uri of [
+			`otpauth://totp/${"a".repeat(400_000)}`,
+			"https://evil.example/?secret=AAAA",
+			"otpauth://",
+		]) {
+			const refused = await browser.submit(CONFIRM, { code: "111111", uri, backupCodes: "A B" });
+			equal(refused.status, 401, uri.slice(0, 40));
+			doesNotMatch(refused.text, /QR code|evil/);
+		}
 	});
 
 	test("if the authenticator is turned off during a sign-in, that sign-in accepts no code", async () => {

@@ -189,10 +189,15 @@ eachDatabase("links while access ends", (database) => {
 			});
 			const renewing = { ...actor, sessionId: other };
 			const [, ended] = await Promise.all([
-				changeWithSession(depsOf(database.rival), renewing, person.email, async (trx, session) => {
-					await endSession(trx, session.id);
-					return succeed(true);
-				}),
+				changeWithSession(
+					depsOf(database.rival),
+					renewing,
+					{ email: person.email, device: "" },
+					async (trx, session) => {
+						await endSession(trx, session.id);
+						return succeed(true);
+					},
+				),
 				revokeSessions(depsOf(database.store), actor),
 			]);
 			expectValue(ended);

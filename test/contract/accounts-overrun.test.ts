@@ -122,6 +122,42 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await turnOff(PASSWORD, right)).status, 429, "the right code is refused, too");
 	});
 
+	test("a stolen browser whose thief knows the password gets no more guesses at the code by changing the password", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const browser = site.browser();
+		await enterPassword(browser, staff);
+		await turnAuthenticatorOn(browser);
+		await browser.open("/account");
+		const guess = async (currentPassword: string) => {
+			const { status } = await browser.submit("/account/authenticator/off", {
+				currentPassword,
+				code: "111111",
+			});
+			return status;
+		};
+		const statuses: number[] = [];
+		for (let count = 0; count < 10; count += 1) statuses.push(await guess(PASSWORD));
+		deepEqual(new Set(statuses), new Set([401]));
+		equal(await guess(PASSWORD), 429);
+		site.moveClock(60_000);
+		const change = { currentPassword: PASSWORD, newPassword: WRONG };
+		equal((await browser.submit("/account/password", change)).status, 303);
+		equal(await guess(WRONG), 429, "the browser is the same one as before");
+		let [present, next] = [WRONG, PASSWORD];
+		const guessed: number[] = [];
+		for (let round = 0; round < 3; round += 1) {
+			site.moveClock(60_000);
+			browser.cookies.delete(DEVICE_COOKIE);
+			const again = { currentPassword: present, newPassword: next };
+			equal((await browser.submit("/account/password", again)).status, 303);
+			[present, next] = [next, present];
+			for (let count = 0; count < 10; count += 1) guessed.push(await guess(present));
+		}
+		const once = [...Array.from({ length: 10 }, () => 401), ...Array.from({ length: 20 }, () => 429)];
+		deepEqual(guessed, once, "browsers without the cookie share ten guesses");
+	});
+
 	test("strangers who use up an account's guesses do not lock out the owner's browser, in whatever network it is", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();

@@ -65,6 +65,15 @@ export async function turnAuthenticatorOn(trx: Db, personId: number, nowMs: numb
 		.execute();
 }
 
+/** Removes a set-up that was never turned on. */
+export async function discardSetup(trx: Db, personId: number): Promise<void> {
+	await trx
+		.deleteFrom("authenticators")
+		.where("person_id", "=", personId)
+		.where("turned_on_at_ms", "is", null)
+		.execute();
+}
+
 /** Removes the authenticator with its secret and its backup codes. */
 export async function removeAuthenticator(trx: Db, personId: number): Promise<void> {
 	await trx.deleteFrom("authenticators").where("person_id", "=", personId).execute();

@@ -72,7 +72,7 @@ export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Respon
 	const viewer = viewerOf(c);
 	const confirmed = await confirmAuthenticator(deps, ownerOf(c), code, c.get("visitor"));
 	if (!confirmed.ok) {
-		const setup = URL.canParse(uri) ? { uri, backupCodes: backupCodes.split(" ") } : undefined;
+		const setup = isOwnUri(uri) ? { uri, backupCodes: backupCodes.split(" ") } : undefined;
 		return CONFIRM_FORM.refuse(c, confirmed, () => showKey(c, setup), {});
 	}
 	handOnCookies(c, confirmed.value);
@@ -82,6 +82,19 @@ export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Respon
 		"The authenticator is on. Signing in now needs its code, too, and all your other sessions have ended.",
 	);
 }
+
+/**
+ * Returns whether an address in a form has the shape and the length of ours. Everything that our pages show may have been
+ * changed before it comes back, and a QR code holds no more than 2,953 bytes.
+ */
+function isOwnUri(uri: string): boolean {
+	return (
+		uri.length <= MAX_URI_LENGTH &&
+		/^otpauth:\/\/totp\/[^?#]+\?secret=[A-Z2-7]{32}&digits=6&period=30&issuer=[^&#]+$/.test(uri)
+	);
+}
+
+const MAX_URI_LENGTH = 2_900;
 
 export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { currentPassword: password, code } = await AUTHENTICATOR_FORM.read(c);

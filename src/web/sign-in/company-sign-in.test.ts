@@ -164,6 +164,27 @@ describe("sign-in with the company's account", () => {
 		assert.equal((await browser.open("/account")).status, 200);
 	});
 
+	test("all browsers that sign in with it share one count of guesses at the password, except those that used the password", async (t) => {
+		const { site, staff } = await openWithStaff(t);
+		const idOf = (browser: Browser) => browser.cookies.get("__Host-ringback.device")?.split(".")[0];
+		const [one, other] = [site.browser(), site.browser()];
+		for (const browser of [one, other]) assert.equal((await signInThere(browser)).location, "/");
+		assert.match(idOf(one) ?? "", /^[0-9a-f]{32}$/);
+		assert.equal(idOf(other), idOf(one));
+		const known = await site.signIn(staff);
+		const own = idOf(known);
+		assert.notEqual(own, idOf(one));
+		await known.open("/account");
+		await known.submit("/sign-out", {});
+		assert.equal((await signInThere(known)).location, "/");
+		assert.equal(idOf(known), own);
+		const colleague = await site.addStaff();
+		provider.accounts.set(ACCOUNT, { email: colleague.email, email_verified: true });
+		const theirs = site.browser();
+		await signInThere(theirs);
+		assert.notEqual(idOf(theirs), idOf(one), "each person has a count of their own");
+	});
+
 	test("the request has PKCE, state and nonce, and asks for nothing but the address", async (t) => {
 		const site = await openCompanySite(t);
 		const { location } = await site.browser().open(START);
