@@ -260,6 +260,9 @@ async function addMoney(path: string): Promise<void> {
 	}
 }
 
+/** Values for columns that do not take any text, as "table.column". */
+const PERMITTED: Readonly<Record<string, string>> = { "erasures.kind": "person" };
+
 /** Adds one row to each empty table, so that no table is forgotten, including future ones. */
 function fillEmptyTables(path: string): void {
 	using database = new DatabaseSync(path);
@@ -268,6 +271,8 @@ function fillEmptyTables(path: string): void {
 		if (rows > 0) continue;
 		const columns = database.prepare("select name, type from pragma_table_info(?)").all(table);
 		const values = columns.map(({ name, type }) => {
+			const permitted = PERMITTED[`${table}.${String(name)}`];
+			if (permitted !== undefined) return permitted;
 			if (/(?:At|Until)$/.test(String(name))) return moment;
 			return type === "TEXT" || type === "text" ? "Ünïcode 'quoted' \\ \n😀" : 1;
 		});
