@@ -1,6 +1,7 @@
 // The payment details of a partner: who is paid, and into which account. An IBAN is checked by its check digits, because
 // a wrong digit would send the money to somebody else, or nowhere.
 
+import { parseCountry } from "./country.ts";
 import { parseLines } from "./display-name.ts";
 import { type Checked, checkAll, type Fault, type Result, refuse, refuseAll, succeed } from "./fault.ts";
 
@@ -33,7 +34,7 @@ export function parsePaymentDetails(input: PaymentDetailsInput): Checked<Payment
 	const read = checkAll<PaymentDetails>({
 		payee: parseLine(input.payee, "payee", "the payee's name", MAX_LINE_LENGTH, true),
 		address: parseAddress(input.address),
-		country: parseCountry(input.country),
+		country: parseCountry(input.country, "country"),
 		vatId: parseLine(input.vatId, "vatId", "the VAT ID", MAX_VAT_ID_LENGTH, false),
 		iban: input.iban.trim() === "" ? succeed("") : parseIban(input.iban),
 		bic: input.bic.trim() === "" ? succeed("") : parseBic(input.bic),
@@ -116,16 +117,6 @@ function parseBic(text: string): Result<string> {
 	const detail = "A BIC has 8 or 11 letters and digits, such as DEUTDEFF. Copy it again, or leave it empty.";
 	return refuse("invalid_bic", detail, "bic");
 }
-
-function parseCountry(text: string): Result<string> {
-	const country = text.trim().toUpperCase();
-	const isCountry = /^[A-Z]{2}$/.test(country) && REGIONS.of(country) !== undefined;
-	if (country === "" || isCountry) return succeed(country);
-	const detail = "Enter the country as its two letters, such as DE, or leave it empty.";
-	return refuse("invalid_field", detail, "country");
-}
-
-const REGIONS = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 
 function parseAddress(text: string): Result<string> {
 	const address = parseLines(text, MAX_ADDRESS_LENGTH);

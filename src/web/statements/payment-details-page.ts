@@ -1,8 +1,9 @@
 // The payment details of a partner, for its people and for staff. Staff also enter the VAT percentage and the note that
 // the partner's statements show.
 
+import { COUNTRIES, nameOfCountry } from "../../domain/country.ts";
 import { groupIban, type PaymentDetails } from "../../domain/payment-details.ts";
-import { MAX_VAT_NOTE_LENGTH, savePartnerVat } from "../../partners/partners.ts";
+import { savePartnerVat } from "../../partners/partners.ts";
 import { changePaymentDetails, readPaymentDetails } from "../../statements/payment-details.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
@@ -14,12 +15,7 @@ import { type Html, html } from "../ui.ts";
 const FORM = declareForm<keyof PaymentDetails | "currentPassword">({
 	payee: { label: "Payee", hint: "Name of the account's holder.", isRequired: true, autocomplete: "off" },
 	address: { label: "Address", hint: "Shown on statements.", rows: 4, autocomplete: "off" },
-	country: {
-		label: "Country",
-		hint: "Two letters, such as DE.",
-		maxLength: 2,
-		autocomplete: "off",
-	},
+	country: { label: "Country", options: [], autocomplete: "off" },
 	vatId: { label: "VAT ID (optional)", hint: "Shown on statements.", autocomplete: "off" },
 	iban: { label: "IBAN", isMono: true, autocomplete: "off" },
 	bic: { label: "BIC (optional)", isMono: true, autocomplete: "off" },
@@ -43,7 +39,6 @@ const VAT_FORM = declareForm({
 		label: "Note",
 		hint: "Such as “Reverse charge: the recipient owes the VAT.”",
 		rows: 2,
-		maxLength: MAX_VAT_NOTE_LENGTH,
 	},
 });
 
@@ -78,11 +73,22 @@ export async function showPaymentDetails(c: WebContext, deps: PageDeps): Promise
 	});
 }
 
+const NO_COUNTRY = { value: "", label: "Choose a country" };
+const COUNTRY_OPTIONS = COUNTRIES.map(({ code, name }) => ({ value: code, label: name }));
+
+/** Returns the countries to choose from. A stored code that is none of them stays in view until another one is chosen. */
+function countryOptions(stored: string): readonly ui.Option[] {
+	const isKnown = stored === "" || COUNTRY_OPTIONS.some(({ value }) => value === stored);
+	const odd = isKnown ? [] : [{ value: stored, label: nameOfCountry(stored) }];
+	return [NO_COUNTRY, ...odd, ...COUNTRY_OPTIONS];
+}
+
 function detailsForm(c: WebContext, path: string, stored: PaymentDetails | null): Html {
 	const values = stored === null ? {} : { ...stored, iban: groupIban(stored.iban) };
 	return FORM.show(c, {
 		action: path,
 		values,
+		looks: { country: { options: countryOptions(stored?.country ?? "") } },
 		rows: ({ fields }) => html`<div class="form-grid">${fields("payee", "vatId", "country")}</div>
 	${fields("address")}
 	<div class="form-grid">${fields("iban", "bic", "account")}</div>

@@ -1,9 +1,10 @@
 // The page of a statement, for the partner's people and for staff. It prints as a document, without navigation and
 // buttons. Staff also mark the statement as paid here, and undo that.
 
+import { nameOfCountry } from "../../domain/country.ts";
 import { addAmounts, decimalCount, formatMinor, minorUnits } from "../../domain/money.ts";
 import { groupIban } from "../../domain/payment-details.ts";
-import { MAX_REFERENCE_LENGTH, type StatementState, sayMonth } from "../../domain/statement.ts";
+import { type StatementState, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { proofFile } from "../../statements/files.ts";
 import { openParties, type StatementParties } from "../../statements/parties.ts";
@@ -32,7 +33,6 @@ const PAY_FORM = declareForm({
 	reference: {
 		label: "Reference (optional)",
 		hint: "Of the bank or the payment provider. The partner sees it.",
-		maxLength: MAX_REFERENCE_LENGTH,
 		autocomplete: "off",
 	},
 	paidWithoutDetails: { label: "It was paid although there are no payment details", isBox: true },
@@ -92,7 +92,7 @@ function partiesPart(statement: ListedStatement, { network, partner }: Statement
 		details?.payee ?? partner.name,
 		details?.payee === partner.name ? null : details === null ? null : partner.name,
 		details?.address ?? null,
-		details === null ? null : sayCountry(details.country),
+		details === null ? null : nameOfCountry(details.country),
 		details === null || details.vatId === "" ? null : `VAT ID ${details.vatId}`,
 	];
 	return html`<div class="statement-parties">${party("From", from)}${party("To", to)}${ui.facts([
@@ -106,11 +106,6 @@ function partiesPart(statement: ListedStatement, { network, partner }: Statement
 function party(title: string, lines: readonly (string | null)[]): Html {
 	const shown = lines.filter((line) => line !== null && line !== "").join("\n");
 	return html`<div><h2>${title}</h2><p class="typed">${shown}</p></div>`;
-}
-
-function sayCountry(code: string): string {
-	if (code === "") return "";
-	return new Intl.DisplayNames("en", { type: "region" }).of(code) ?? code;
 }
 
 async function linesPart({ store }: PageDeps, statement: ListedStatement): Promise<Html> {

@@ -2,11 +2,13 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { sealText } from "../../domain/sealing.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { LIMITS, useLimits } from "../../people/limits.ts";
 import { savePayoutSettings } from "../../programmes/payout-settings.ts";
 import { adjustAccount } from "../../statements/adjust.ts";
+import { openDetails } from "../../statements/payment-details.ts";
 import { insertPartner } from "../../store/queries/partners.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
 import {
@@ -320,6 +322,36 @@ test("payment details are saved by the partner's people and by staff, and a wron
 		(await site.audit("partner.changed")).map(({ detail }) => detail),
 		["VAT percentage: none → 7.5"],
 	);
+});
+
+test("the country of payment details is chosen by its name, and a text is never taken for the country it begins with", async (t) => {
+	const { site, partner, browser, base } = await openMoneyShop(t);
+	const path = `${base}/payment-details`;
+	const stored = async () =>
+		(await openDetails(site.store.db, site.deps, [partner.id])).get(partner.id)?.country;
+	match(
+		(await browser.open(path)).text,
+		/<select[^>]* name="country"[\s\S]*<option value="GE">Georgia<\/option><option value="DE">Germany</,
+	);
+	for (const country of ["Germ", "GER", "EU"]) {
+		const refused = await browser.submit(path, { ...DETAILS, country });
+		equal(refused.status, 422);
+		match(
+			refused.text,
+			new RegExp(`id="country-error">There is no country “${country}”\\. Choose it from the list`),
+		);
+	}
+	equal(await stored(), undefined);
+	equal((await browser.submit(path, { ...DETAILS, country: "Germany" })).location, path);
+	equal(await stored(), "DE");
+	match((await browser.open(path)).text, /<option value="DE" selected>Germany</);
+
+	// An older version may have stored a code that is no country's.
+	const old = JSON.stringify({ ...DETAILS, iban: "DE89370400440532013000", country: "EU" });
+	const sealed = sealText(site.deps.sealingKey, `payment details:${partner.id}`, old, new Uint8Array(12));
+	await site.store.db.updateTable("payment_details").set({ sealed }).execute();
+	match((await browser.open(path)).text, /<option value="EU" selected>European Union</);
+	equal((await browser.submit(path, { ...DETAILS, country: "EU" })).status, 422);
 });
 
 for (const who of ["partner's person", "member of staff"] as const) {
