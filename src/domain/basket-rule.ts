@@ -20,7 +20,7 @@ export const BASKET_RULES = Object.keys(SENTENCES) as readonly BasketRule[];
 export const DEFAULT_BASKET_RULE: BasketRule = "TOTAL";
 
 /** Maximum length of the note beside the rule, which is enough for two sentences. */
-export const MAX_BASKET_NOTE_LENGTH = 300;
+const MAX_BASKET_NOTE_LENGTH = 300;
 
 export function basketSentence(rule: BasketRule): string {
 	return SENTENCES[rule];

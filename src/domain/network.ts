@@ -13,7 +13,7 @@ export const DEFAULT_BRAND = "Service";
  * allow more.
  */
 const BRAND = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
-export const MAX_BRAND_LENGTH = 31;
+const MAX_BRAND_LENGTH = 31;
 /** Description of a valid brand. It follows the words "must be" in a sentence. */
 export const BRAND_FORM = "1 to 31 letters, digits or hyphens, the first a letter, such as Acme";
 
@@ -82,7 +82,7 @@ export function parseSenderName(text: string): Result<string | null> {
 }
 
 /** Maximum length of a postal address. It is enough for ten long lines. */
-export const MAX_POSTAL_ADDRESS_LENGTH = 500;
+const MAX_POSTAL_ADDRESS_LENGTH = 500;
 
 /** Parses the network's address on statements. Returns null for an empty field. */
 export function parsePostalAddress(text: string): Result<string | null> {

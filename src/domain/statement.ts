@@ -83,7 +83,7 @@ export function checkMonthIsOver(month: string, zone: string, nowMs: number): Re
 
 // Payments of statements.
 
-export const MAX_REFERENCE_LENGTH = 140;
+const MAX_REFERENCE_LENGTH = 140;
 
 /** The part of a statement that decides on which days it can have been paid. */
 interface Issued {

@@ -42,7 +42,7 @@ import {
 import { joinProgramme, judgeArchived } from "./partnerships.ts";
 import { readProse } from "./terms.ts";
 
-export const MAX_ABOUT_LENGTH = 1_000;
+const MAX_ABOUT_LENGTH = 1_000;
 /**
  * Maximum number of open applications of a programme, so that the owner's page stays short if strangers send
  * very many.

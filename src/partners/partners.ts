@@ -99,7 +99,7 @@ export async function renamePartner(
 }
 
 /** Maximum length of the VAT note. It is enough for a sentence that cites a law. */
-export const MAX_VAT_NOTE_LENGTH = 300;
+const MAX_VAT_NOTE_LENGTH = 300;
 
 /**
  * Saves the VAT percentage and the note that the partner's statements show. Nothing is calculated from them. Only staff

@@ -62,7 +62,7 @@ const TERM_LABELS: Readonly<Record<keyof PartnerTerms, string>> = {
 const TERM_NAMES = Object.keys(TERM_LABELS) as (keyof PartnerTerms)[];
 
 export const MAX_CLICK_DAYS = 365;
-export const MAX_TERMS_LENGTH = 20_000;
+const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
 
 export interface SavingOptions {

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
-import { MAX_ORDER_ID_CHARACTERS, parseKnownOrderId } from "../domain/order-id.ts";
+import { parseKnownOrderId } from "../domain/order-id.ts";
 import { DEFAULT_ZONE, dayEndMs, dayStartMs } from "../domain/zone-day.ts";
 import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
@@ -172,9 +172,6 @@ export const WHOLE_ORDER: Filter<string> = {
 		textField({ ...field, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
 };
 
-/** Maximum length of a request id (outside/request-records.ts). */
-const MAX_REQUEST_ID_CHARACTERS = 64;
-
 /**
  * Filter by the X-Request-Id header of a response. White space at the ends is removed, because people paste
  * it by accident.
@@ -188,7 +185,6 @@ export const REQUEST_ID: Filter<string> = {
 		textField({
 			...own,
 			type: "search",
-			maxLength: MAX_REQUEST_ID_CHARACTERS,
 			label: "Request ID",
 			placeholder: "X-Request-Id of the answer",
 		}),
@@ -213,7 +209,7 @@ export const PART_OF_ORDER: Filter<string> = {
 		})}</div>`,
 };
 
-const ORDER_FIELD = { type: "search", maxLength: MAX_ORDER_ID_CHARACTERS } as const;
+const ORDER_FIELD = { type: "search" } as const;
 
 function refineOrderId(text: string, context: z.RefinementCtx): void {
 	const parsed = parseKnownOrderId(text);
@@ -268,7 +264,6 @@ export function searchBar(bar: {
 			label: fieldLabel,
 			type: "search",
 			value,
-			maxLength: MAX_SEARCH_LENGTH,
 		})}</div>`,
 		...(value === "" ? {} : { clearHref: action }),
 	});

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { COMMAND_LINE } from "../people/actor.ts";
+import { endSetUp } from "../programmes/network.ts";
 import { openAsOwner, openAsStaff, openTestSite } from "./test-site.test-support.ts";
 
 test("style sheets and scripts may be cached for a year, and their address changes with their content", async (t) => {
@@ -68,6 +70,29 @@ test("a GET of a form's address redirects to the page that has the form", async 
 	] as const) {
 		const { status, location } = await staff.open(form);
 		assert.deepEqual([status, location], [303, page]);
+	}
+});
+
+test("a text that is too long is refused at its field, and no browser is told to cut it", async (t) => {
+	const { site, browser: staff } = await openAsStaff(t);
+	await endSetUp(site.deps, COMMAND_LINE);
+	const terms = { commissionRate: "5", feeRate: "1", approvalDays: "30", parkedDays: "30" };
+	for (const [path, field, tooLong, others] of [
+		["/programmes/new", "currency", "EURO", { ...terms, name: "Shop" }],
+		["/programmes/new", "name", "x".repeat(101), { ...terms, currency: "EUR" }],
+		["/programmes/new", "basketNote", "x".repeat(301), { ...terms, name: "Shop", currency: "EUR" }],
+		["/network", "name", "x".repeat(101), {}],
+		["/network", "brand", "x".repeat(32), { name: "Acme" }],
+		["/network", "colour", "#3b4fd8ff", { name: "Acme" }],
+		["/network", "senderName", "x".repeat(101), { name: "Acme" }],
+		["/network/payouts", "postalAddress", "x".repeat(501), {}],
+		["/network/tokens", "name", "x".repeat(101), { right: "read", days: "30" }],
+	] as const) {
+		const refused = await staff.submit(path, { ...others, [field]: tooLong });
+		assert.equal(refused.status, 422, `${path} ${field}`);
+		assert.match(refused.text, new RegExp(`id="${field}-error"`), `${path} ${field}`);
+		assert.ok(refused.text.includes(tooLong), `${path} ${field}: what was typed stays`);
+		assert.doesNotMatch(refused.text, /maxlength/i);
 	}
 });
 

@@ -246,12 +246,15 @@ interface FieldFrame {
 	isRequired?: boolean;
 }
 
+/**
+ * A field has no maximum length, because browsers cut what is pasted without a word, and "EURO" would become another
+ * currency or a name another name. The use case refuses a text that is too long.
+ */
 export interface TextField extends FieldFrame {
 	value?: string;
 	type?: "text" | "email" | "password" | "url" | "search" | "number" | "date" | "datetime-local";
 	autocomplete?: string;
 	placeholder?: string;
-	maxLength?: number;
 	isMono?: boolean;
 	inputMode?: "numeric" | "decimal" | "text" | "url";
 	/** True if the field has the focus when the page opens. */
@@ -267,7 +270,6 @@ export function textField(field: TextField): Html {
 			class: [field.isMono === true && "mono"],
 			autocomplete: field.autocomplete,
 			placeholder: field.placeholder,
-			maxlength: field.maxLength,
 			inputmode: field.inputMode,
 			autofocus: field.hasFocus,
 		})}>`,
@@ -275,14 +277,12 @@ export function textField(field: TextField): Html {
 }
 
 /** Renders a text area. Its font is monospaced unless `isProse` is true. */
-export function textArea(
-	field: FieldFrame & { value?: string; rows?: number; isProse?: boolean; maxLength?: number },
-): Html {
+export function textArea(field: FieldFrame & { value?: string; rows?: number; isProse?: boolean }): Html {
 	const look = field.isProse === true ? {} : { class: "mono", spellcheck: "false" };
 	return frame(
 		field,
 		// Browsers drop the first line break after the tag, so one is added here.
-		html`<textarea${controlAttrs(field)}${attrs({ ...look, rows: field.rows ?? 6, maxlength: field.maxLength })}>\n${field.value ?? ""}</textarea>`,
+		html`<textarea${controlAttrs(field)}${attrs({ ...look, rows: field.rows ?? 6 })}>\n${field.value ?? ""}</textarea>`,
 	);
 }
 

@@ -82,6 +82,12 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^1440 px, light: label: .*id="late"/,
 	},
 	{
+		what: "a field that cuts what is pasted",
+		style: "",
+		body: '<label>Currency <input name="late" type="text" maxlength="3"></label>',
+		flaw: /^browsers cut what is pasted into: late$/,
+	},
+	{
 		what: "a field without a name that exists only on a phone",
 		style: ".late { display: none } @media (max-width: 500px) { .late { display: block } }",
 		body: '<input class="late" type="text">',

@@ -118,6 +118,7 @@ const STRUCTURE = `(() => {
 	const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
 	const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
 	if (twice.length > 0) flaws.push("ids that come twice: " + twice);
+	for (const field of document.querySelectorAll("[maxlength]")) flaws.push("browsers cut what is pasted into: " + field.name);
 	if (document.querySelector("main script, main img[src=x]") !== null) flaws.push("markup of somebody's text");
 	return flaws;
 })()`;

@@ -23,7 +23,6 @@ export const ASSIGN_FORM = declareForm({
 		id: "assign-reason",
 		label: "Reason for the change",
 		isRequired: true,
-		maxLength: 200,
 		hint: "It is kept in the audit log.",
 	},
 });

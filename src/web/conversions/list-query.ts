@@ -69,8 +69,7 @@ const FILTERS = declareFilters({
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
 	partner: {
 		schema: z.string().trim(),
-		field: (field) =>
-			ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID", maxLength: 100 }),
+		field: (field) => ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID" }),
 	},
 	/** Selects whether test conversions are listed. They are hidden by default. */
 	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),

@@ -259,7 +259,7 @@ function setCaching(c: WebContext): void {
 function searchForm(query: string): Html {
 	return html`<form class="docs-search" role="search" method="get" action="${paths.DOCS_SEARCH_PATH}">
 	<label class="visually-hidden" for="docs-query">Search the documentation</label>
-	<input type="search" id="docs-query" name="q" value="${query}" maxlength="${MAX_QUERY_CHARACTERS}" placeholder="Search" autocomplete="off">
+	<input type="search" id="docs-query" name="q" value="${query}" placeholder="Search" autocomplete="off">
 	<button type="submit" class="button">Search</button>
 </form>`;
 }

@@ -48,7 +48,6 @@ const URL_FORM = declareForm({
 		placeholder: "https://shop.example/postback",
 		inputMode: "url",
 		autocomplete: "off",
-		maxLength: 4_096,
 		isMono: true,
 	},
 });

@@ -3,7 +3,6 @@
 
 import { showKey } from "../../domain/action.ts";
 import { describeBasketValue } from "../../domain/basket-rule.ts";
-import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
@@ -87,7 +86,6 @@ function keysSection(view: KeysView, message: Html | null): Html {
 			id: "key-name",
 			label: "Name of the new key (optional)",
 			placeholder: "Shop server",
-			maxLength: MAX_NAME_LENGTH,
 			autocomplete: "off",
 		})}${
 			rights.length < 2

@@ -1,9 +1,4 @@
-// The page /network. It has the guided set-up of a new network, and later its name, its look and the sender
-// of its mails. A step of the set-up is done when its result exists, not when a button was pressed. A person
-// can therefore leave and continue later.
-
-import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
-import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
+import { isBrand } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
 import { TIME_ZONES } from "../../domain/zone-day.ts";
 import { addSamplePartner } from "../../partners/sample.ts";
@@ -49,15 +44,13 @@ const FORM = declareForm<NetworkField | "isFirst">({
 		label: "Network name",
 		hint: "Shown on every page and in every mail.",
 		autocomplete: "organization",
-		maxLength: MAX_NAME_LENGTH,
 		isRequired: true,
 	},
-	brand: { label: "Brand in header names (optional)", isMono: true, maxLength: MAX_BRAND_LENGTH },
+	brand: { label: "Brand in header names (optional)", isMono: true },
 	colour: {
 		label: "Colour",
 		hint: "Six hex digits, such as #3b4fd8. Where it would be hard to read, we make it darker or lighter. Leave empty to use Ringback's colour.",
 		isMono: true,
-		maxLength: 7,
 	},
 	supportAddress: {
 		label: "Support address",
@@ -72,7 +65,6 @@ const FORM = declareForm<NetworkField | "isFirst">({
 	senderName: {
 		label: "Sender's name",
 		hint: "Leave empty to use the network's name.",
-		maxLength: MAX_NAME_LENGTH,
 	},
 	senderAddress: {
 		label: "Sender's address",

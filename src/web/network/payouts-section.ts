@@ -3,7 +3,6 @@
 
 import { minimumField, readMinimums } from "../../domain/minimum-payout.ts";
 import { CURRENCIES } from "../../domain/money.ts";
-import { MAX_POSTAL_ADDRESS_LENGTH } from "../../domain/network.ts";
 import type { PayoutSettingsInput } from "../../programmes/payout-settings.ts";
 import { findNetwork } from "../../store/queries/network.ts";
 import { listCurrencies } from "../../store/queries/programmes.ts";
@@ -22,7 +21,6 @@ export const PAYOUTS_FORM = declareForm<string>({
 		label: "Postal address",
 		hint: "Shown on statements below the network's name. Add your VAT ID here if statements must show it.",
 		rows: 4,
-		maxLength: MAX_POSTAL_ADDRESS_LENGTH,
 	},
 	...Object.fromEntries(
 		CURRENCIES.map((currency): [string, FormField] => [

@@ -1,7 +1,7 @@
 // The page on which the people of a partner apply for a programme. The application has the partner's own name and site,
 // and if it is accepted, this partner becomes a partner of the programme.
 
-import { applyAsPartner, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
+import { applyAsPartner } from "../../partners/applications.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { actorOf, answerPage, leadTo, partnerOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
@@ -12,7 +12,7 @@ import { findOpenProgramme, offerOf } from "./join-page.ts";
 
 const APPLY_FORM = declareForm({
 	seenTerms: HIDDEN,
-	about: { label: "How would you bring sales?", rows: 5, maxLength: MAX_ABOUT_LENGTH, isRequired: true },
+	about: { label: "How would you bring sales?", rows: 5, isRequired: true },
 	acceptsTerms: { label: "I accept these terms.", isBox: true },
 });
 

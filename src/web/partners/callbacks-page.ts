@@ -63,7 +63,6 @@ const URL_FORM = declareForm({
 		placeholder: "https://tracker.example/postback?cid={sub1}&payout={commission}&status={status}",
 		inputMode: "url",
 		autocomplete: "off",
-		maxLength: 4_096,
 		isMono: true,
 	},
 	form: {

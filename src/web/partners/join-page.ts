@@ -3,7 +3,7 @@
 
 import { effectiveCommissions } from "../../domain/rate.ts";
 import { describeRates } from "../../domain/rate-words.ts";
-import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
+import { apply } from "../../partners/applications.ts";
 import type { OpenProgramme } from "../../store/queries/partners.ts";
 import { findProgramme, type Programme, ratesOf } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
@@ -16,7 +16,7 @@ import { type Html, html } from "../ui.ts";
 
 const JOIN_FORM = declareForm({
 	seenTerms: HIDDEN,
-	name: { label: "Your name or company", maxLength: 100, autocomplete: "organization", isRequired: true },
+	name: { label: "Your name or company", autocomplete: "organization", isRequired: true },
 	email: { label: "Email", type: "email", autocomplete: "email", isRequired: true },
 	site: {
 		label: "Your site (optional)",
@@ -24,7 +24,7 @@ const JOIN_FORM = declareForm({
 		autocomplete: "url",
 		placeholder: "https://",
 	},
-	about: { label: "How would you bring sales?", rows: 5, maxLength: MAX_ABOUT_LENGTH, isRequired: true },
+	about: { label: "How would you bring sales?", rows: 5, isRequired: true },
 	acceptsTerms: { label: "I accept these terms.", isBox: true },
 });
 

@@ -78,7 +78,7 @@ function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, lin
 	const fields = names.map((name) => {
 		const value = c.req.query(name) ?? "";
 		const error = value === (query[name] ?? "") ? undefined : LEFT_OUT;
-		return ui.textField({ name, label: `Sub ID ${name}`, value, maxLength: MAX_SUB_ID_BYTES, error });
+		return ui.textField({ name, label: `Sub ID ${name}`, value, error });
 	});
 	return ui.section({
 		id: "address",

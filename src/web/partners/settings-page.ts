@@ -2,12 +2,7 @@
 // crediting on.
 
 import { sayHost } from "../../domain/click.ts";
-import {
-	MAX_CLICK_DAYS,
-	MAX_TERMS_LENGTH,
-	type PartnerTermsInput,
-	savePartnerTerms,
-} from "../../partners/terms.ts";
+import { MAX_CLICK_DAYS, type PartnerTermsInput, savePartnerTerms } from "../../partners/terms.ts";
 import { listLandingHosts } from "../../store/queries/partners.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { declareForm, HIDDEN } from "../form.ts";
@@ -43,7 +38,6 @@ const SETTINGS_FORM = declareForm({
 		label: "Name of the click ID in addresses",
 		isMono: true,
 		isRequired: true,
-		maxLength: 32,
 		hint: "A link opens a page of your shop with ?rbclick=… added to its address. If you change the name, change it in your shop too.",
 	},
 	hosts: {
@@ -65,7 +59,6 @@ const SETTINGS_FORM = declareForm({
 	terms: {
 		label: "Terms for partners",
 		rows: 10,
-		maxLength: MAX_TERMS_LENGTH,
 		hint: "Shown to everybody who applies. Each partnership keeps the text it began with.",
 	},
 });

@@ -7,7 +7,6 @@ import {
 	basketSentence,
 	DEFAULT_BASKET_RULE,
 	describeBasketValue,
-	MAX_BASKET_NOTE_LENGTH,
 } from "../../domain/basket-rule.ts";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
@@ -68,14 +67,14 @@ const TERMS_FORM = declareForm({
 	programmeId: HIDDEN,
 	/** Terms with which the form was opened. Only fields that differ from them are saved. */
 	shown: HIDDEN,
-	name: { label: "Name", maxLength: 100, isRequired: true },
+	name: { label: "Name", isRequired: true },
 	email: {
 		label: "Owner's email (optional)",
 		type: "email",
 		autocomplete: "off",
 		hint: "A person of the shop: staff cannot own a programme. Leave empty to invite them later under People.",
 	},
-	currency: { label: "Currency", maxLength: 3, hint: "It cannot be changed later.", isRequired: true },
+	currency: { label: "Currency", hint: "It cannot be changed later.", isRequired: true },
 	commissionRate: { label: "Commission, %", alsoCalled: ["commission"], ...RATE },
 	commissionFixed: {
 		label: "Fixed commission (optional)",
@@ -115,7 +114,6 @@ const TERMS_FORM = declareForm({
 	basketNote: {
 		label: "Note on the basket value (optional)",
 		hint: "Shops read it after the sentence that you chose.",
-		maxLength: MAX_BASKET_NOTE_LENGTH,
 		placeholder: "Gift cards do not count.",
 	},
 });

@@ -5,13 +5,7 @@ import type { StatusCode } from "hono/utils/http-status";
 import * as z from "zod";
 import type { Fault } from "../../domain/fault.ts";
 import { formatMinor } from "../../domain/money.ts";
-import {
-	MAX_REFERENCE_LENGTH,
-	monthBefore,
-	monthIn,
-	STATEMENT_STATES,
-	sayMonth,
-} from "../../domain/statement.ts";
+import { monthBefore, monthIn, STATEMENT_STATES, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { prepareStatements } from "../../jobs/prepare-statements.ts";
 import { payoutFile } from "../../statements/files.ts";
@@ -286,7 +280,6 @@ function paymentFields(today: string, refused: RefusedPayment | undefined): read
 		ui.textField({
 			name: "reference",
 			label: "Reference (optional)",
-			maxLength: MAX_REFERENCE_LENGTH,
 			autocomplete: "off",
 			value: refused?.typed.reference ?? "",
 			...errorAt("reference"),

@@ -2,7 +2,6 @@
 // response to the form that issued it.
 
 import { isExpired, NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "../../domain/api-token.ts";
-import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { issueToken, revokeToken } from "../../people/api-tokens.ts";
 import { type ListedToken, listApiTokens } from "../../store/queries/api-tokens.ts";
 import type { Partner } from "../../store/queries/partners.ts";
@@ -35,7 +34,6 @@ const FORM = declareForm({
 		label: "Name of the new token",
 		hint: "The system that uses it.",
 		placeholder: "Portal",
-		maxLength: MAX_NAME_LENGTH,
 		autocomplete: "off",
 		isRequired: true,
 	},
