@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { buffer } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -34,6 +35,7 @@ import {
 	type ReceiverProgram,
 } from "./program-cases.ts";
 import { readPrograms } from "./readme-programs.ts";
+import { checkSharedTable } from "./shared-table.ts";
 import { ANNOUNCE, openShopFolder, type ShopFolder } from "./shop-folder.ts";
 import { SHUTDOWNS, WAITING_WORK } from "./shutdowns.ts";
 import { TRAPS } from "./traps.ts";
@@ -95,13 +97,33 @@ test("the README's receiver does not start without a secret, and says so", async
 test("the README's durable store answers 503 while it cannot write, and accepts the same request afterwards", () =>
 	checkLastingStore(shop, THIS_NODE));
 
+test("two processes with one SQLite file work on each event once, and on one event of a conversion at a time", async (t) => {
+	const file = join(shop.folder, "shared.db");
+	const database = new DatabaseSync(file, { timeout: 10_000 });
+	t.after(() => database.close());
+	const { openSqliteStore } = await importEntry("sqlite");
+	const { callbacks } = openSqliteStore(database);
+	const countOpen = database.prepare("SELECT count(*) AS count FROM ringback_callbacks WHERE done = 0");
+	const listClaims = database.prepare("SELECT conversion_id FROM ringback_claims");
+	await checkSharedTable(t, shop, {
+		settings: { DATABASE_FILE: file },
+		insert: (events) => events.forEach(callbacks.insert),
+		countOpen: () => countOpen.get()?.["count"],
+		listClaims: () => listClaims.all().map((row) => String(row["conversion_id"])),
+		endClaims: () => database.exec("UPDATE ringback_claims SET until_ms = 0"),
+	});
+});
+
 describe("the README's shop with PostgreSQL", () => {
+	let url: string;
 	let pool: pg.Pool;
 	let end: () => Promise<void>;
 
 	before(async () => {
 		const postgres = createPostgresAtHand();
-		const { url, drop } = await postgres.createDatabase();
+		const created = await postgres.createDatabase();
+		const { drop } = created;
+		url = created.url;
 		pool = new pg.Pool({ connectionString: url });
 		await pool.query("CREATE TABLE orders (id text PRIMARY KEY, total text NOT NULL)");
 		end = async () => {
@@ -126,6 +148,20 @@ describe("the README's shop with PostgreSQL", () => {
 		await markDone(others[0]);
 		deepEqual(await listOpen(10), [sampleEvent, others[1]]);
 		deepEqual(await listOpen(1), [sampleEvent]);
+	});
+
+	test("two processes with one table work on each event once, and on one event of a conversion at a time", async (t) => {
+		const { openPostgresStore } = await importEntry("postgres");
+		const { callbacks } = await openPostgresStore(pool);
+		await pool.query("DELETE FROM ringback_callbacks");
+		await checkSharedTable(t, shop, {
+			settings: { DATABASE_URL: url },
+			insert: (events) => Promise.all(events.map(callbacks.insert)),
+			countOpen: async () => (await callbacks.listOpen(100)).length,
+			listClaims: async () =>
+				(await pool.query("SELECT conversion_id FROM ringback_claims")).rows.map((row) => row.conversion_id),
+			endClaims: () => pool.query("UPDATE ringback_claims SET until_at = '-infinity'"),
+		});
 	});
 
 	test("a transaction is rolled back if its work fails, and its connection is free again", async () => {

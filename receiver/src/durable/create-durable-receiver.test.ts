@@ -2,7 +2,12 @@ import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { test } from "node:test";
 import type { PostbackEvent } from "../event.ts";
 import { exampleEvent, signCallback } from "../testing/callback.ts";
-import { createDurableReceiver, type DurableReceiverOptions, outranks } from "./create-durable-receiver.ts";
+import {
+	type ClaimResult,
+	createDurableReceiver,
+	type DurableReceiverOptions,
+	outranks,
+} from "./create-durable-receiver.ts";
 
 const secret = "rbs_shop";
 const nowMs = Date.parse("2026-03-01T12:00:00Z");
@@ -225,6 +230,147 @@ test("a table that cannot be read is reported, and is read again at the next loo
 	await receiver.close();
 });
 
+/** Claims of several processes with one table, and the clock by which they end. */
+function openClaims(rows: Row[]) {
+	const held = new Map<string, { claimant: string; untilMs: number }>();
+	const claims = {
+		held,
+		nowMs,
+		claim(event: PostbackEvent, claimant: string, forMs: number): ClaimResult {
+			if (rows.some((row) => isSame(row.event, event) && row.isDone)) return "done";
+			const other = held.get(event.conversionId);
+			const isFree = other === undefined || other.claimant === claimant || other.untilMs <= claims.nowMs;
+			if (isFree) held.set(event.conversionId, { claimant, untilMs: claims.nowMs + forMs });
+			return isFree ? "claimed" : "busy";
+		},
+		release({ conversionId }: PostbackEvent, claimant: string) {
+			if (held.get(conversionId)?.claimant === claimant) held.delete(conversionId);
+		},
+	};
+	return claims;
+}
+
+test("of several receivers with claims only one works on a conversion at a time, and each event is worked on once", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const events = ["conversion.recorded", "conversion.approved"] as const;
+	const rows: Row[] = Array.from({ length: 20 }, (_, index) => ({
+		event: exampleEvent({ conversionId: `cnv_${index >> 1}`, event: events[index % 2] ?? events[0] }),
+		isDone: false,
+	}));
+	const claims = openClaims(rows);
+	const running = new Set<string>();
+	const worked: string[] = [];
+	const shops = Array.from({ length: 3 }, () =>
+		openShop(rows, {
+			...claims,
+			now: () => claims.nowMs,
+			async onEvent({ conversionId, event }) {
+				equal(running.has(conversionId), false, conversionId);
+				running.add(conversionId);
+				worked.push(`${conversionId} ${event}`);
+				await new Promise(setImmediate);
+				running.delete(conversionId);
+			},
+		}),
+	);
+	for (let look = 0; look < 100 && rows.some(({ isDone }) => !isDone); look++) {
+		await new Promise(setImmediate);
+		claims.nowMs += 500;
+		t.mock.timers.tick(500);
+	}
+	await new Promise(setImmediate);
+	deepEqual([worked.length, new Set(worked).size], [20, 20]);
+	for (const { receiver, errors } of shops) {
+		await receiver.close();
+		deepEqual([receiver.status().failing, errors], [[], []]);
+	}
+	equal(claims.held.size, 0);
+});
+
+test("a claim is renewed while the work runs, and ends by itself if its process has ended", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const rows: Row[] = [{ event: exampleEvent({ conversionId: "a" }), isDone: false }];
+	const claims = openClaims(rows);
+	const pass = async (ms: number) => {
+		for (let passedMs = 0; passedMs < ms; passedMs += 1_000) {
+			claims.nowMs += 1_000;
+			t.mock.timers.tick(1_000);
+			await new Promise(setImmediate);
+		}
+	};
+	let isDead = false;
+	const stuck = Promise.withResolvers<void>();
+	const first = openShop(rows, {
+		...claims,
+		now: () => claims.nowMs,
+		claim: (event, ...rest) => {
+			if (isDead) throw new Error("this process has ended");
+			return claims.claim(event, ...rest);
+		},
+		onEvent: () => stuck.promise,
+	});
+	await new Promise(setImmediate);
+	const worked: string[] = [];
+	const second = openShop(rows, {
+		...claims,
+		now: () => claims.nowMs,
+		onEvent: ({ conversionId }) => worked.push(conversionId),
+	});
+	await pass(300_000);
+	deepEqual(worked, [], "the first process is still at work");
+	deepEqual([second.receiver.status().failing, second.errors], [[], []], "waiting is no failure");
+	isDead = true;
+	await pass(45_000);
+	deepEqual([worked, rows[0]?.isDone], [["a"], true]);
+	stuck.resolve();
+	await Promise.all([first.receiver.close(), second.receiver.close()]);
+	equal(claims.held.size, 0);
+});
+
+test("a claim that fails is tried again like work that fails, and work after a failed release is not repeated", async () => {
+	const rows: Row[] = [];
+	const claims = openClaims(rows);
+	const worked: string[] = [];
+	let isBroken = true;
+	const { receiver, errors, send } = openShop(rows, {
+		...claims,
+		claim: (event, ...rest) => {
+			if (isBroken) throw new Error("connection lost");
+			return claims.claim(event, ...rest);
+		},
+		release() {
+			throw new Error("connection lost");
+		},
+		onEvent: ({ conversionId }) => worked.push(conversionId),
+	});
+	await (await send({ conversionId: "a" })).work();
+	deepEqual([worked, errors], [[], ["conversion.recorded: Error: connection lost"]]);
+	isBroken = false;
+	await receiver.sweep();
+	deepEqual([worked, rows[0]?.isDone, errors.length], [["a"], true, 1]);
+	await receiver.close();
+});
+
+test("a receiver that is closed while it claims a conversion starts no work, and releases the claim", async () => {
+	const rows: Row[] = [{ event: exampleEvent({ conversionId: "a" }), isDone: false }];
+	const claims = openClaims(rows);
+	const claiming = Promise.withResolvers<void>();
+	const worked: string[] = [];
+	const { receiver } = openShop(rows, {
+		...claims,
+		async claim(...call) {
+			await claiming.promise;
+			return claims.claim(...call);
+		},
+		onEvent: ({ conversionId }) => worked.push(conversionId),
+	});
+	await new Promise(setImmediate);
+	const closed = receiver.close();
+	claiming.resolve();
+	await closed;
+	deepEqual([worked, rows[0]?.isDone, claims.held.size], [[], false, 0]);
+});
+
 test("close waits for work that is running, starts no other, and leaves the rest open", async () => {
 	const rows: Row[] = [];
 	const working = Promise.withResolvers<void>();
@@ -250,6 +396,7 @@ test("an option that cannot work is refused at the start", () => {
 	for (const name of ["insert", "listOpen", "markDone", "onEvent"]) {
 		throws(() => openShop([], { [name]: undefined }), new RegExp(`^TypeError: ${name} must be a function`));
 	}
+	throws(() => openShop([], { claim: () => "busy" }), /claim and release must both be functions/);
 	throws(() => openShop([], { maxConcurrent: 0 }), /maxConcurrent/);
 	throws(() => openShop([], { sweepEveryMs: 0.5 }), /sweepEveryMs/);
 	throws(() => openShop([], { secret: "rbs_shop\n" }), /white space/);

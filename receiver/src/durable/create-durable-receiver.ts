@@ -5,40 +5,48 @@
 import type { PostbackEvent } from "../event.ts";
 import type { StoreEvent } from "../event-store.ts";
 import { isObject } from "../json.ts";
+import { letProcessEnd } from "../let-process-end.ts";
 import { demand, demandWhole, longestMs } from "../option-checks.ts";
 import { createReceiver, type Receiver } from "../receiver.ts";
 import type { ReceiverOptions } from "../receiver-options.ts";
 import { reportError } from "../report.ts";
-import { createEventWork, type FailingEvent, letProcessEnd } from "./event-work.ts";
+import { type ClaimSettings, createClaims } from "./claims.ts";
+import { createEventWork, type FailingEvent } from "./event-work.ts";
 
+export type { ClaimResult } from "./claims.ts";
 export type { FailingEvent } from "./event-work.ts";
 export { outranks } from "./rank.ts";
 
-export type DurableReceiverOptions = Omit<ReceiverOptions, "store" | "onEvent"> & {
-	/**
-	 * Inserts the event into the shop's table as open, in one atomic step. Returns `stored`, or `seen` if the
-	 * table has an event with this conversionId and name. If it throws, 503 is answered and the service sends the
-	 * event again.
-	 */
-	readonly insert: StoreEvent;
-	/** Returns up to `limit` open events, the oldest first. */
-	readonly listOpen: (limit: number) => readonly PostbackEvent[] | Promise<readonly PostbackEvent[]>;
-	/** Marks the event as done in the table. It is called after `onEvent` has succeeded. */
-	readonly markDone: (event: PostbackEvent) => unknown;
-	/**
-	 * The shop's work. If it throws, it is called again later. It is never called for two events of one conversion
-	 * at a time. It may be called twice for one event if the process ends before `markDone`, so it must be safe to
-	 * repeat.
-	 */
-	readonly onEvent: (event: PostbackEvent) => unknown;
-	/** Maximum number of conversions that are worked on at a time. Default: 4. */
-	readonly maxConcurrent?: number | undefined;
-	/**
-	 * Time in milliseconds between two reads of the table, which find events that another process has left open.
-	 * Default: 30,000.
-	 */
-	readonly sweepEveryMs?: number | undefined;
-};
+/**
+ * Options of a durable receiver. `claim` and `release` let several processes use one table. Without them two processes
+ * may work on the same event, for example during a deployment.
+ */
+export type DurableReceiverOptions = Omit<ReceiverOptions, "store" | "onEvent"> &
+	ClaimSettings & {
+		/**
+		 * Inserts the event into the shop's table as open, in one atomic step. Returns `stored`, or `seen` if the
+		 * table has an event with this conversionId and name. If it throws, 503 is answered and the service sends the
+		 * event again.
+		 */
+		readonly insert: StoreEvent;
+		/** Returns up to `limit` open events, the oldest first. */
+		readonly listOpen: (limit: number) => readonly PostbackEvent[] | Promise<readonly PostbackEvent[]>;
+		/** Marks the event as done in the table. It is called after `onEvent` has succeeded. */
+		readonly markDone: (event: PostbackEvent) => unknown;
+		/**
+		 * The shop's work. If it throws, it is called again later. It is never called for two events of one conversion
+		 * at a time, with `claim` and `release` in all processes together. It may be called twice for one event if the
+		 * process ends or stands still before `markDone`, so it must be safe to repeat.
+		 */
+		readonly onEvent: (event: PostbackEvent) => unknown;
+		/** Maximum number of conversions that are worked on at a time. Default: 4. */
+		readonly maxConcurrent?: number | undefined;
+		/**
+		 * Time in milliseconds between two reads of the table, which find events that another process has left open.
+		 * Default: 30,000.
+		 */
+		readonly sweepEveryMs?: number | undefined;
+	};
 
 export type DurableReceiver = Receiver & {
 	/** State of the work, for a health page or an alert. */
@@ -68,11 +76,14 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 		isObject(options),
 		"createDurableReceiver needs its options: { secret, insert, listOpen, markDone, onEvent }.",
 	);
-	const { insert, listOpen, markDone, onEvent, ...rest } = options;
+	const { insert, listOpen, markDone, onEvent, claim, release, ...rest } = options;
 	const { maxConcurrent = defaultMaxConcurrent, sweepEveryMs = defaultSweepEveryMs, ...others } = rest;
 	for (const [name, value] of Object.entries({ insert, listOpen, markDone, onEvent })) {
 		demand(typeof value === "function", `${name} must be a function.`);
 	}
+	const claims = [typeof claim, typeof release].join();
+	const isPair = claims === "function,function" || claims === "undefined,undefined";
+	demand(isPair, "claim and release must both be functions, or both be left out.");
 	demandWhole("maxConcurrent", maxConcurrent, Number.MAX_SAFE_INTEGER);
 	demandWhole("sweepEveryMs", sweepEveryMs, longestMs);
 	const now = () => Number((options.now ?? Date.now)());
@@ -80,6 +91,7 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 		listOpen,
 		markDone,
 		onEvent,
+		claims: createClaims({ claim, release }),
 		onError: (error, event) => reportError({ onError: options.onError ?? logFailure }, error, event),
 		maxConcurrent,
 		now,
@@ -96,7 +108,7 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 		timer = setTimeout(() => void keepSweeping(now() - sweepEveryMs), sweepEveryMs);
 		letProcessEnd(timer);
 	}
-	// At the start all events count, because the process that worked on them is gone.
+	// At the start all events count, because the process that worked on them may be gone.
 	void keepSweeping(Number.POSITIVE_INFINITY);
 
 	return {

@@ -1,9 +1,11 @@
 // Handles stored events, one event of a conversion at a time. Work that fails is tried again with growing pauses
 // until it succeeds. Open events are stored in the shop's table. The memory of this process has only those that are
-// being handled, wait for their turn or have failed.
+// being handled, wait for their turn or have failed. Several processes may use the table (see claims.ts).
 
 import { type Backoff, pauseAfter } from "../backoff.ts";
 import type { PostbackEvent } from "../event.ts";
+import { letProcessEnd } from "../let-process-end.ts";
+import type { Claims } from "./claims.ts";
 
 /** An event whose work has failed. It is tried again until it succeeds. */
 export type FailingEvent = {
@@ -19,6 +21,7 @@ export type EventWorkSettings = {
 	readonly listOpen: (limit: number) => readonly PostbackEvent[] | Promise<readonly PostbackEvent[]>;
 	readonly markDone: (event: PostbackEvent) => unknown;
 	readonly onEvent: (event: PostbackEvent) => unknown;
+	readonly claims: Claims;
 	readonly onError: (error: unknown, event?: PostbackEvent) => void;
 	readonly maxConcurrent: number;
 	readonly now: () => number;
@@ -48,12 +51,16 @@ type Job = {
 	readonly event: PostbackEvent;
 	failures: number;
 	lastError: unknown;
+	/** Number of times in a row that another process had claimed the conversion. */
+	waits: number;
 	dueAtMs: number;
 	/** Called after the next try. */
 	onTried: (() => void)[];
 };
 
 const backoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
+/** Pauses while another process works on the conversion. */
+const busyBackoff: Backoff = { firstMs: 500, longestMs: 10_000 };
 /** Number of open events that a sweep reads besides those that are failing. */
 const sweepSize = 500;
 /**
@@ -138,7 +145,14 @@ function addJob({ settings, jobs, finished, isStopped }: Memory, event: Postback
 	const key = keyOf(event);
 	const finishedAtMs = finished.get(key) ?? Number.NEGATIVE_INFINITY;
 	if (isStopped || finishedAtMs > settings.now() - rememberedMs) return undefined;
-	const job = jobs.get(key) ?? { event, failures: 0, lastError: undefined, dueAtMs: 0, onTried: [] };
+	const job = jobs.get(key) ?? {
+		event,
+		failures: 0,
+		lastError: undefined,
+		waits: 0,
+		dueAtMs: 0,
+		onTried: [],
+	};
 	jobs.set(key, job);
 	return job;
 }
@@ -194,14 +208,24 @@ async function run(memory: Memory, job: Job): Promise<void> {
 	const { settings, jobs, busy } = memory;
 	const { event } = job;
 	busy.set(event.conversionId, job);
+	let isDone = false;
 	// The function is asynchronous, so that an error that the shop's work throws at once does not end this job
 	// while its caller is still starting others.
-	const work = async () => settings.onEvent(event);
-	try {
-		await work();
+	const work = async () => {
+		// The receiver may have been closed while the conversion was claimed.
+		if (memory.isStopped) return;
+		await settings.onEvent(event);
 		await settings.markDone(event);
-		jobs.delete(keyOf(event));
-		rememberFinished(memory, event);
+		isDone = true;
+	};
+	try {
+		const claim = await settings.claims.during(event, work);
+		job.waits = claim === "busy" ? job.waits + 1 : 0;
+		if (claim === "busy") job.dueAtMs = settings.now() + pauseAfter(busyBackoff, job.waits, Math.random());
+		if (claim === "done" || isDone) {
+			jobs.delete(keyOf(event));
+			rememberFinished(memory, event);
+		}
 	} catch (error) {
 		job.failures++;
 		job.lastError = error;
@@ -229,12 +253,6 @@ function rememberFinished({ settings, finished }: Memory, event: PostbackEvent):
 		finished.delete(oldest);
 	}
 	finished.set(keyOf(event), nowMs);
-}
-
-/** Lets the process end although the timer is set, if the runtime has such a function. */
-export function letProcessEnd(timer: unknown): void {
-	if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
-	if (typeof timer.unref === "function") timer.unref();
 }
 
 function keyOf({ conversionId, event }: PostbackEvent): string {

@@ -1,11 +1,19 @@
 // A ready store for shops with PostgreSQL and `pg`: the tables for the outbox and for the durable receiver, and a
 // transaction that is always committed or rolled back.
 
-import type { DurableReceiverOptions } from "../durable/create-durable-receiver.ts";
+import type { PostbackEvent } from "../event.ts";
 import { demand } from "../option-checks.ts";
 import type { OutboxOptions } from "../outbox/create-outbox.ts";
 import type { OutboxCall } from "../outbox/outbox-entry.ts";
-import { progressColumns, readEntry, readEvent, type StoreOptions } from "./stored-row.ts";
+import {
+	type CallbackTable,
+	nameTables,
+	progressColumns,
+	readEntry,
+	readEvent,
+	type StoreOptions,
+	type TableNames,
+} from "./stored-row.ts";
 
 /** The parts of `Pool` of `pg` that the store uses. */
 export type PostgresPool<Connection extends PostgresConnection = PostgresConnection> = PostgresQueries & {
@@ -33,49 +41,55 @@ export type PostgresStore = {
 	/** Options for `createOutbox`. */
 	readonly outbox: Pick<OutboxOptions, "load" | "save">;
 	/** Options for `createDurableReceiver`. */
-	readonly callbacks: Pick<DurableReceiverOptions, "insert" | "listOpen" | "markDone">;
+	readonly callbacks: CallbackTable;
 	/** Lets another process send. Call it after `stop` of the outbox and before the pool is ended. */
 	close(): void;
 };
 
-const schema = `
-	CREATE TABLE IF NOT EXISTS ringback_outbox (
+const createTables = ({ outbox, callbacks, claims }: TableNames) => `
+	CREATE TABLE IF NOT EXISTS ${outbox} (
 		id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, call text NOT NULL, state text NOT NULL DEFAULT 'open',
 		attempts integer NOT NULL DEFAULT 0, due_at_ms bigint NOT NULL DEFAULT 0, detail text);
-	CREATE INDEX IF NOT EXISTS ringback_outbox_open ON ringback_outbox (id) WHERE state = 'open';
-	CREATE TABLE IF NOT EXISTS ringback_callbacks (
+	CREATE INDEX IF NOT EXISTS ${outbox}_open ON ${outbox} (id) WHERE state = 'open';
+	CREATE TABLE IF NOT EXISTS ${callbacks} (
 		id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, conversion_id text NOT NULL, event text NOT NULL,
 		body text NOT NULL, done boolean NOT NULL DEFAULT false, UNIQUE (conversion_id, event));
-	CREATE INDEX IF NOT EXISTS ringback_callbacks_open ON ringback_callbacks (id) WHERE NOT done`;
+	CREATE INDEX IF NOT EXISTS ${callbacks}_open ON ${callbacks} (id) WHERE NOT done;
+	CREATE TABLE IF NOT EXISTS ${claims} (
+		conversion_id text PRIMARY KEY, claimant text NOT NULL, until_at timestamptz NOT NULL)`;
 /** Two processes that create a table at the same time would disturb each other. */
 const lockSchema = "SELECT pg_advisory_xact_lock(hashtext('ringback_schema'))";
 /** The key contains the table's own number, because shops in two schemas of one database must not block each other. */
-const lockOutbox =
-	"SELECT pg_try_advisory_lock(hashtext('ringback_outbox'), hashtext('ringback_outbox'::regclass::oid::text)) AS held";
+const lockOutbox = ({ outbox }: TableNames) =>
+	`SELECT pg_try_advisory_lock(hashtext('ringback_outbox'), hashtext('${outbox}'::regclass::oid::text)) AS held`;
 
 /**
- * Creates the tables `ringback_outbox` and `ringback_callbacks` if they are missing, and returns a store over them.
- * Several processes may use it. The outbox of one of them sends, and another takes over when that process ends. The
- * sending process keeps one connection of the pool for its lock.
+ * Creates the tables `ringback_outbox`, `ringback_callbacks` and `ringback_claims` if they are missing, and returns a
+ * store over them. Several processes may use it. The outbox of one of them sends, and another takes over when that
+ * process ends. The sending process keeps one connection of the pool for its lock.
  */
 export async function openPostgresStore<Connection extends PostgresConnection>(
 	pool: PostgresPool<Connection>,
-	{ onAnswer }: StoreOptions = {},
+	options: StoreOptions = {},
 ): Promise<PostgresStore> {
+	const tables = nameTables(options);
+	const { onAnswer } = options;
 	await transaction(pool, async (connection) => {
 		await connection.query(lockSchema);
-		await connection.query(schema);
+		await connection.query(createTables(tables));
+		// A process may have been killed before it released a claim that nobody needs any more.
+		await connection.query(`DELETE FROM ${tables.claims} WHERE until_at <= clock_timestamp()`);
 	});
-	const lock = createLock(pool);
+	const lock = createLock(pool, lockOutbox(tables));
 	return {
 		async add(connection, call) {
-			await connection.query("INSERT INTO ringback_outbox (call) VALUES ($1)", [JSON.stringify(call)]);
+			await connection.query(`INSERT INTO ${tables.outbox} (call) VALUES ($1)`, [JSON.stringify(call)]);
 		},
 		outbox: {
 			async load(afterId, limit) {
 				if (!(await lock.isHeld())) return [];
 				const { rows } = await pool.query(
-					`SELECT id, call, attempts, due_at_ms FROM ringback_outbox
+					`SELECT id, call, attempts, due_at_ms FROM ${tables.outbox}
 						WHERE state = 'open' AND id > $1 ORDER BY id LIMIT $2`,
 					[afterId, limit],
 				);
@@ -84,38 +98,67 @@ export async function openPostgresStore<Connection extends PostgresConnection>(
 			async save(entry, progress) {
 				if (progress.state === "done") await onAnswer?.(progress.conversion, progress.credit);
 				await pool.query(
-					"UPDATE ringback_outbox SET state = $1, attempts = $2, due_at_ms = $3, detail = $4 WHERE id = $5",
+					`UPDATE ${tables.outbox} SET state = $1, attempts = $2, due_at_ms = $3, detail = $4 WHERE id = $5`,
 					[...progressColumns(entry, progress), entry.id],
 				);
 			},
 		},
-		callbacks: createCallbackTable(pool),
+		callbacks: createCallbackTable(pool, tables),
 		close: lock.release,
 	};
 }
 
-function createCallbackTable(pool: PostgresQueries): PostgresStore["callbacks"] {
+function createCallbackTable(pool: PostgresQueries, { callbacks, claims }: TableNames): CallbackTable {
+	async function release(
+		{ conversionId }: Pick<PostbackEvent, "conversionId">,
+		claimant: string,
+	): Promise<void> {
+		await pool.query(`DELETE FROM ${claims} WHERE conversion_id = $1 AND claimant = $2`, [
+			conversionId,
+			claimant,
+		]);
+	}
+
 	return {
 		async insert(event) {
 			const { rowCount } = await pool.query(
-				"INSERT INTO ringback_callbacks (conversion_id, event, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+				`INSERT INTO ${callbacks} (conversion_id, event, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
 				[event.conversionId, event.event, JSON.stringify(event)],
 			);
 			return rowCount === 1 ? "stored" : "seen";
 		},
 		async listOpen(limit) {
-			const { rows } = await pool.query(
-				"SELECT body FROM ringback_callbacks WHERE NOT done ORDER BY id LIMIT $1",
-				[limit],
-			);
+			const { rows } = await pool.query(`SELECT body FROM ${callbacks} WHERE NOT done ORDER BY id LIMIT $1`, [
+				limit,
+			]);
 			return rows.map(readEvent);
 		},
 		async markDone(event) {
-			await pool.query("UPDATE ringback_callbacks SET done = true WHERE conversion_id = $1 AND event = $2", [
+			await pool.query(`UPDATE ${callbacks} SET done = true WHERE conversion_id = $1 AND event = $2`, [
 				event.conversionId,
 				event.event,
 			]);
 		},
+		// Claims end by the clock of the database, because the clocks of the processes may differ.
+		async claim(event, claimant, forMs) {
+			const { rowCount } = await pool.query(
+				`INSERT INTO ${claims} AS held (conversion_id, claimant, until_at)
+					VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+					ON CONFLICT (conversion_id) DO UPDATE SET claimant = excluded.claimant, until_at = excluded.until_at
+						WHERE held.claimant = excluded.claimant OR held.until_at <= clock_timestamp()`,
+				[event.conversionId, claimant, forMs],
+			);
+			if (rowCount !== 1) return "busy";
+			// This query is later than the claim, so it sees what the previous claimant has done.
+			const { rows } = await pool.query(
+				`SELECT 1 FROM ${callbacks} WHERE conversion_id = $1 AND event = $2 AND done`,
+				[event.conversionId, event.event],
+			);
+			if (rows.length === 0) return "claimed";
+			await release(event, claimant);
+			return "done";
+		},
+		release,
 	};
 }
 
@@ -155,7 +198,7 @@ export async function transaction<Connection extends PostgresConnection, Result>
 }
 
 /** Creates the lock that decides which process sends. It lasts as long as its connection. */
-function createLock(pool: Pick<PostgresPool, "connect">) {
+function createLock(pool: Pick<PostgresPool, "connect">, lockOutbox: string) {
 	let session: PostgresConnection | undefined;
 
 	function release(): void {

@@ -145,3 +145,60 @@ test("the outbox sends stored calls in their order, and the shop gets each answe
 		],
 	);
 });
+
+test("the tables of a shop that opened them before claims existed get what is missing, and their open events are worked on", async (t) => {
+	const { database, reopen } = openShop(t);
+	database.exec(`CREATE TABLE ringback_callbacks (
+		id INTEGER PRIMARY KEY AUTOINCREMENT, conversion_id TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL,
+		done INTEGER NOT NULL DEFAULT 0, UNIQUE (conversion_id, event))`);
+	const event = exampleEvent();
+	const insert = database.prepare(
+		"INSERT INTO ringback_callbacks (conversion_id, event, body) VALUES (?, ?, ?)",
+	);
+	insert.run(event.conversionId, event.event, JSON.stringify(event));
+	const worked: string[] = [];
+	const receiver = createDurableReceiver({
+		secret: "rbs_shop",
+		...openSqliteStore(database).callbacks,
+		onEvent: ({ orderId }) => worked.push(orderId),
+	});
+	await receiver.sweep();
+	await receiver.close();
+	deepEqual([worked, count(reopen(), "ringback_claims")], [[event.orderId], 0]);
+});
+
+test("an event is not claimed while a transaction was left open, because a rollback would end the claim", (t) => {
+	const { database } = openShop(t);
+	const { claim, release } = openSqliteStore(database).callbacks;
+	const event = exampleEvent();
+	database.exec("BEGIN");
+	throws(() => claim(event, "one", 1_000), /already open on this database handle/);
+	database.exec("ROLLBACK");
+	equal(claim(event, "one", 1_000), "claimed");
+	deepEqual([claim(event, "one", 1_000), claim(event, "two", 1_000)], ["claimed", "busy"]);
+	release(event, "two");
+	equal(claim(event, "two", 1_000), "busy", "nobody ends the claim of another");
+	release(event, "one");
+	equal(claim(event, "two", 0), "claimed");
+	equal(claim(event, "one", 1_000), "claimed", "a claim that has ended");
+});
+
+test("stores with prefixes of their own have tables of their own, and a prefix that is not safe in SQL is refused", async (t) => {
+	const { database } = openShop(t);
+	const [euro, yen] = ["ringback_eur", "ringback_jpy"].map((tablePrefix) =>
+		openSqliteStore(database, { tablePrefix }),
+	);
+	euro?.add(sale);
+	equal(await euro?.callbacks.insert(exampleEvent()), "stored");
+	deepEqual([(await euro?.outbox.load(0, 10))?.length, await yen?.outbox.load(0, 10)], [1, []]);
+	equal(await yen?.callbacks.insert(exampleEvent()), "stored");
+	deepEqual(
+		["ringback_eur_outbox", "ringback_jpy_outbox", "ringback_jpy_callbacks"].map((table) =>
+			count(database, table),
+		),
+		[1, 0, 1],
+	);
+	for (const tablePrefix of ["", "Ringback", "1a", "a b", "a;drop table orders", "x".repeat(41)]) {
+		throws(() => openSqliteStore(database, { tablePrefix }), /tablePrefix must be 1 to 40 of a-z, 0-9 and _/);
+	}
+});

@@ -1,11 +1,18 @@
 // A ready store for shops with SQLite: the tables for the outbox and for the durable receiver, and a transaction that
 // is never left open. It works with node:sqlite, better-sqlite3 and other drivers whose calls are synchronous.
 
-import type { DurableReceiverOptions } from "../durable/create-durable-receiver.ts";
 import { demand } from "../option-checks.ts";
 import type { OutboxOptions } from "../outbox/create-outbox.ts";
 import type { OutboxCall } from "../outbox/outbox-entry.ts";
-import { progressColumns, readEntry, readEvent, type StoreOptions } from "./stored-row.ts";
+import {
+	type CallbackTable,
+	nameTables,
+	progressColumns,
+	readEntry,
+	readEvent,
+	type StoreOptions,
+	type TableNames,
+} from "./stored-row.ts";
 
 /** The parts of a database handle that the store uses. `DatabaseSync` of node:sqlite has them. */
 export type SqliteDatabase = {
@@ -28,44 +35,43 @@ export type SqliteStore = {
 	/** Options for `createOutbox`. */
 	readonly outbox: Pick<OutboxOptions, "load" | "save">;
 	/** Options for `createDurableReceiver`. */
-	readonly callbacks: Pick<DurableReceiverOptions, "insert" | "listOpen" | "markDone">;
+	readonly callbacks: CallbackTable;
 };
 
-const schema = `
-	CREATE TABLE IF NOT EXISTS ringback_outbox (
+const createTables = ({ outbox, callbacks, claims }: TableNames) => `
+	CREATE TABLE IF NOT EXISTS ${outbox} (
 		id INTEGER PRIMARY KEY AUTOINCREMENT, call TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'open',
 		attempts INTEGER NOT NULL DEFAULT 0, due_at_ms INTEGER NOT NULL DEFAULT 0, detail TEXT);
-	CREATE INDEX IF NOT EXISTS ringback_outbox_open ON ringback_outbox (id) WHERE state = 'open';
-	CREATE TABLE IF NOT EXISTS ringback_callbacks (
+	CREATE INDEX IF NOT EXISTS ${outbox}_open ON ${outbox} (id) WHERE state = 'open';
+	CREATE TABLE IF NOT EXISTS ${callbacks} (
 		id INTEGER PRIMARY KEY AUTOINCREMENT, conversion_id TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL,
 		done INTEGER NOT NULL DEFAULT 0, UNIQUE (conversion_id, event));
-	CREATE INDEX IF NOT EXISTS ringback_callbacks_open ON ringback_callbacks (id) WHERE done = 0`;
+	CREATE INDEX IF NOT EXISTS ${callbacks}_open ON ${callbacks} (id) WHERE done = 0;
+	CREATE TABLE IF NOT EXISTS ${claims} (
+		conversion_id TEXT PRIMARY KEY, claimant TEXT NOT NULL, until_ms INTEGER NOT NULL)`;
 
 const nested =
 	"A transaction is already open on this database handle. Finish it with COMMIT or ROLLBACK first. " +
 	"What is stored inside it would be lost if it is rolled back.";
 
 /**
- * Creates the tables `ringback_outbox` and `ringback_callbacks` if they are missing, and returns a store over them.
- * Throws if a transaction is open.
+ * Creates the tables `ringback_outbox`, `ringback_callbacks` and `ringback_claims` if they are missing, and returns a
+ * store over them. Throws if a transaction is open.
  */
-export function openSqliteStore(database: SqliteDatabase, { onAnswer }: StoreOptions = {}): SqliteStore {
-	transaction(database, () => database.exec(schema));
-	const addCall = database.prepare("INSERT INTO ringback_outbox (call) VALUES (?)");
+export function openSqliteStore(database: SqliteDatabase, options: StoreOptions = {}): SqliteStore {
+	const tables = nameTables(options);
+	const { onAnswer } = options;
+	transaction(database, () => {
+		database.exec(createTables(tables));
+		// A process may have been killed before it released a claim that nobody needs any more.
+		database.prepare(`DELETE FROM ${tables.claims} WHERE until_ms <= ?`).run(Date.now());
+	});
+	const addCall = database.prepare(`INSERT INTO ${tables.outbox} (call) VALUES (?)`);
 	const findCalls = database.prepare(
-		"SELECT id, call, attempts, due_at_ms FROM ringback_outbox WHERE state = 'open' AND id > ? ORDER BY id LIMIT ?",
+		`SELECT id, call, attempts, due_at_ms FROM ${tables.outbox} WHERE state = 'open' AND id > ? ORDER BY id LIMIT ?`,
 	);
 	const saveCall = database.prepare(
-		"UPDATE ringback_outbox SET state = ?, attempts = ?, due_at_ms = ?, detail = ? WHERE id = ?",
-	);
-	const insertCallback = database.prepare(
-		"INSERT OR IGNORE INTO ringback_callbacks (conversion_id, event, body) VALUES (?, ?, ?)",
-	);
-	const findCallbacks = database.prepare(
-		"SELECT body FROM ringback_callbacks WHERE done = 0 ORDER BY id LIMIT ?",
-	);
-	const markDone = database.prepare(
-		"UPDATE ringback_callbacks SET done = 1 WHERE conversion_id = ? AND event = ?",
+		`UPDATE ${tables.outbox} SET state = ?, attempts = ?, due_at_ms = ?, detail = ? WHERE id = ?`,
 	);
 	return {
 		add(call) {
@@ -78,17 +84,44 @@ export function openSqliteStore(database: SqliteDatabase, { onAnswer }: StoreOpt
 				saveCall.run(...progressColumns(entry, progress), entry.id);
 			},
 		},
-		callbacks: {
-			// The transaction is the callback's own. If another one is open, the insertion throws and the callback is
-			// answered with 503, because the other transaction may never be committed.
-			insert(event) {
-				const values = [event.conversionId, event.event, JSON.stringify(event)];
-				const { changes } = transaction(database, () => insertCallback.run(...values));
-				return Number(changes) === 1 ? "stored" : "seen";
-			},
-			listOpen: (limit) => findCallbacks.all(limit).map(readEvent),
-			markDone: (event) => markDone.run(event.conversionId, event.event),
+		callbacks: createCallbackTable(database, tables),
+	};
+}
+
+function createCallbackTable(database: SqliteDatabase, { callbacks, claims }: TableNames): CallbackTable {
+	const insertCallback = database.prepare(
+		`INSERT OR IGNORE INTO ${callbacks} (conversion_id, event, body) VALUES (?, ?, ?)`,
+	);
+	const findOpen = database.prepare(`SELECT body FROM ${callbacks} WHERE done = 0 ORDER BY id LIMIT ?`);
+	const findDone = database.prepare(
+		`SELECT 1 FROM ${callbacks} WHERE conversion_id = ? AND event = ? AND done = 1`,
+	);
+	const markDone = database.prepare(`UPDATE ${callbacks} SET done = 1 WHERE conversion_id = ? AND event = ?`);
+	const takeClaim = database.prepare(
+		`INSERT INTO ${claims} AS held (conversion_id, claimant, until_ms) VALUES (?, ?, ?)
+			ON CONFLICT (conversion_id) DO UPDATE SET claimant = excluded.claimant, until_ms = excluded.until_ms
+				WHERE held.claimant = excluded.claimant OR held.until_ms <= ?`,
+	);
+	const deleteClaim = database.prepare(`DELETE FROM ${claims} WHERE conversion_id = ? AND claimant = ?`);
+	// Each transaction is the receiver's own. If another one is open, the function throws, because the other transaction
+	// may never be committed. A callback is then answered with 503, and work is tried again later.
+	return {
+		insert(event) {
+			const values = [event.conversionId, event.event, JSON.stringify(event)];
+			const { changes } = transaction(database, () => insertCallback.run(...values));
+			return Number(changes) === 1 ? "stored" : "seen";
 		},
+		listOpen: (limit) => findOpen.all(limit).map(readEvent),
+		markDone: (event) => markDone.run(event.conversionId, event.event),
+		claim: ({ conversionId, event }, claimant, forMs) =>
+			transaction(database, () => {
+				if (findDone.all(conversionId, event).length > 0) return "done";
+				const nowMs = Date.now();
+				const { changes } = takeClaim.run(conversionId, claimant, nowMs + forMs, nowMs);
+				return Number(changes) === 1 ? "claimed" : "busy";
+			}),
+		release: ({ conversionId }, claimant) =>
+			transaction(database, () => deleteClaim.run(conversionId, claimant)),
 	};
 }
 

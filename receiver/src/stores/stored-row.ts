@@ -1,7 +1,10 @@
 // Rows of the tables that the ready stores create in the shop's database, and the parts that both stores share.
 
 import type { Conversion } from "../client/conversion.ts";
+import type { ClaimSettings } from "../durable/claims.ts";
+import type { DurableReceiverOptions } from "../durable/create-durable-receiver.ts";
 import type { PostbackEvent } from "../event.ts";
+import { demand } from "../option-checks.ts";
 import type { OutboxCall, OutboxEntry, OutboxProgress } from "../outbox/outbox-entry.ts";
 
 export type StoreOptions = {
@@ -11,7 +14,33 @@ export type StoreOptions = {
 	 * `credit` says how a partner was credited.
 	 */
 	readonly onAnswer?: ((conversion: Conversion, credit: string | undefined) => unknown) | undefined;
+	/**
+	 * First part of the names of the tables. A shop with several programmes has one store for each, with a prefix of
+	 * its own. Default: `ringback`.
+	 */
+	readonly tablePrefix?: string | undefined;
 };
+
+/** Options for `createDurableReceiver`, with claims. */
+export type CallbackTable = Pick<DurableReceiverOptions, "insert" | "listOpen" | "markDone"> & {
+	readonly [Name in keyof ClaimSettings]-?: NonNullable<ClaimSettings[Name]>;
+};
+
+/** Names of a store's tables, which are safe in SQL. */
+export type TableNames = { readonly outbox: string; readonly callbacks: string; readonly claims: string };
+
+/** The names of indexes are at most 19 characters longer, and PostgreSQL allows 63. */
+const mostPrefixCharacters = 40;
+
+export function nameTables({ tablePrefix: prefix = "ringback" }: StoreOptions): TableNames {
+	const isSafe =
+		typeof prefix === "string" && /^[a-z][a-z0-9_]*$/.test(prefix) && prefix.length <= mostPrefixCharacters;
+	demand(
+		isSafe,
+		`tablePrefix must be 1 to ${mostPrefixCharacters} of a-z, 0-9 and _, and begin with a letter.`,
+	);
+	return { outbox: `${prefix}_outbox`, callbacks: `${prefix}_callbacks`, claims: `${prefix}_claims` };
+}
 
 /** Returns an entry of the outbox. Databases return large integers as texts or as bigint. */
 export function readEntry(row: unknown): OutboxEntry {
