@@ -12,6 +12,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient } from "@ringback/receiver";
 import { keepClick } from "@ringback/receiver/click";
+import { createOutbox } from "@ringback/receiver/outbox";
 import { createFakeService, type FakeService } from "@ringback/receiver/testing";
 import express from "express";
 import Fastify from "fastify";
@@ -211,6 +212,68 @@ describe("the README's shop with PostgreSQL", () => {
 		);
 		deepEqual(answers, [["1001", "RECORDED"]]);
 		deepEqual(await readOutbox(), [["done", 1, false]]);
+	});
+
+	test("a decision that is committed before the report of its sale waits for it", async (t) => {
+		const { openPostgresStore } = await importEntry("postgres");
+		const store = await openPostgresStore(pool, { tablePrefix: "two_connections" });
+		const { service, client } = openFakeShop();
+		let clockMs = Date.now();
+		const outbox = createOutbox({ client, ...store.outbox, onProblem: () => undefined, now: () => clockMs });
+		const [ordering, deciding] = [await pool.connect(), await pool.connect()];
+		t.after(async () => {
+			store.close();
+			ordering.release();
+			deciding.release();
+		});
+		const readStates = async () =>
+			(await pool.query("SELECT state FROM two_connections_outbox ORDER BY id")).rows.map(
+				({ state }) => state,
+			);
+		const drainLater = () => {
+			clockMs += 5_000;
+			return outbox.drain();
+		};
+		// The report has the lower id in one pair of transactions, and the higher one in the other.
+		for (const orderId of ["2001", "2002"]) {
+			const report = { call: "record", orderId, basketValue: "10.00" };
+			await ordering.query("BEGIN");
+			await deciding.query("BEGIN");
+			if (orderId === "2001") await store.add(ordering, report);
+			await store.add(deciding, { call: "approve", orderId });
+			await deciding.query("COMMIT");
+			equal((await outbox.drain()).failed, 1);
+			if (orderId === "2002") await store.add(ordering, report);
+			await ordering.query("COMMIT");
+			equal((await outbox.drain()).done, 1);
+			equal((await drainLater()).done, 1);
+		}
+		deepEqual(await readStates(), Array(4).fill("done"));
+		deepEqual(
+			service.conversions().map(({ orderId, status }) => [orderId, status]),
+			[
+				["2001", "APPROVED"],
+				["2002", "APPROVED"],
+			],
+		);
+	});
+
+	test("a refused call is listed, and sent again as it is or corrected", async () => {
+		const { openPostgresStore } = await importEntry("postgres");
+		const store = await openPostgresStore(pool, { tablePrefix: "repairs" });
+		const { service, client } = openFakeShop();
+		const outbox = createOutbox({ client, ...store.outbox, onProblem: () => undefined });
+		await store.add(pool, { call: "record", orderId: "1001", basketValue: "ten" });
+		equal((await outbox.drain()).refused, 1);
+		const [refused, ...others] = await store.refused(10);
+		deepEqual([refused.call.basketValue, others], ["ten", []]);
+		equal(await store.sendAgain(refused.id), true);
+		equal((await outbox.drain()).refused, 1, "as it is");
+		equal(await store.sendAgain(refused.id, { ...refused.call, basketValue: "10.00" }), true);
+		equal(await store.sendAgain(refused.id), false, "it is open");
+		equal((await outbox.drain()).done, 1);
+		deepEqual([await store.refused(10), service.conversions()[0]?.basketValue], [[], "10.00"]);
+		store.close();
 	});
 
 	async function readOutbox(): Promise<unknown[][]> {

@@ -26,16 +26,6 @@ import { type BasketRule, SETTINGS, type Settings } from "./options";
 import { RuleCheck } from "./rule-check";
 import { SaleState } from "./sale-state";
 
-/**
- * Refusals of a cancellation or refund because there is nothing left to do: the conversion has ended already, for example
- * because a refund of everything has reversed it, or the refund is too small to change the reported value.
- */
-const NOTHING_TO_DO = ["move_not_allowed", "value_not_lower", "nothing_to_refund"];
-
-function isSettled({ call }: OutboxEntry["call"], code: string): boolean {
-	return ["reject", "reverse", "refund"].includes(call) && NOTHING_TO_DO.includes(code);
-}
-
 @Injectable()
 export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown {
 	readonly client: Client;
@@ -99,7 +89,7 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 		}
 	}
 
-	private async save({ id, call }: OutboxEntry, progress: OutboxProgress): Promise<void> {
+	private async save({ id }: OutboxEntry, progress: OutboxProgress): Promise<void> {
 		const calls = this.connection.rawConnection.getRepository(RingbackCall);
 		switch (progress.state) {
 			case "open": {
@@ -107,17 +97,9 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 				await calls.update({ id }, { attempts, dueAtMs: String(dueAtMs), detail });
 				return;
 			}
+			case "settled":
 			case "refused":
-				// The approval window has approved the sale before the order was cancelled, so it is reversed.
-				if (call.call === "reject" && progress.code === "move_not_allowed") {
-					await calls.update({ id }, { call: { ...call, call: "reverse" }, detail: progress.detail });
-					this.outbox.wake();
-					return;
-				}
-				await calls.update(
-					{ id },
-					{ state: isSettled(call, progress.code) ? "settled" : "refused", detail: progress.detail },
-				);
+				await calls.update({ id }, { state: progress.state, detail: progress.detail });
 				return;
 			case "done": {
 				const { conversion, credit } = progress;
@@ -138,7 +120,6 @@ export class CallSender implements OnApplicationBootstrap, OnApplicationShutdown
 		const { call } = problem.entry;
 		const text = `${call.call} of order ${call.orderId}: ${problem.detail}`;
 		if (problem.kind === "delayed") Logger.warn(`${text} It is tried again.`, LOG_CONTEXT);
-		else if (problem.kind === "refused" && isSettled(call, problem.code)) Logger.verbose(text, LOG_CONTEXT);
 		else Logger.error(text, LOG_CONTEXT);
 	}
 }

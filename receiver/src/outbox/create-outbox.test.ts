@@ -177,6 +177,184 @@ test("a refused call is saved with its code and reported, and later calls about 
 	);
 });
 
+/** Returns the bodies of the calls to the service that end with this path. */
+function bodiesOf(service: ReturnType<typeof createFakeService>, end: string): unknown[] {
+	return service.calls().flatMap(({ path, body }) => (path === `/v1/${end}` ? [body] : []));
+}
+
+test("a rejection that comes after the approval becomes a reversal with the same reason", async () => {
+	const { add, outbox, service, rows, problems, passTime } = openShop();
+	add(sale);
+	await outbox.drain();
+	service.decide("1001", { move: "approve" });
+	add({ call: "reject", orderId: "1001", reason: "CANCELLED" });
+	service.setOutage("answer_lost");
+	equal((await outbox.drain()).failed, 1);
+	service.setOutage(null);
+	passTime(longestPauseMs);
+	equal((await outbox.drain()).done, 1);
+	deepEqual(bodiesOf(service, "reversals").at(-1), { orderId: "1001", reason: "CANCELLED" });
+	const [conversion] = service.conversions();
+	deepEqual([conversion?.status, conversion?.reason], ["REVERSED", "CANCELLED"]);
+	const last = rows.at(-1) ?? {};
+	deepEqual([rows.at(-1)?.state, "outcome" in last && last.outcome], ["done", "REVERSED"]);
+	deepEqual(
+		problems.map(({ kind }) => kind),
+		["delayed"],
+		"of the lost answer",
+	);
+});
+
+test("a call that has nothing left to do is settled without a problem, and one that needs a person is refused", async () => {
+	const { add, outbox, service, rows, problems } = openShop();
+	const refund = { call: "refund", orderId: "1001", reason: "RETURN" } as const;
+	for (const orderId of ["1001", "1002", "1003"]) add({ ...sale, orderId });
+	await outbox.drain();
+	service.decide("1002", { move: "reject", reason: "FRAUD" });
+	for (const call of [
+		{ ...refund, refundId: "R-1", basketValue: "40.00" },
+		{ ...refund, refundId: "R-2", basketValue: "40" },
+		{ ...refund, refundId: "R-3", basketValue: "50.00" },
+		{ ...refund, refundId: "R-4", amount: "40.01" },
+		{ ...refund, refundId: "R-5", basketValue: "0.00" },
+		{ ...refund, refundId: "R-6", amount: "1.00" },
+		{ call: "reverse", orderId: "1002", reason: "RETURN" },
+		{ call: "approve", orderId: "1002" },
+		{ call: "reject", orderId: "1002", reason: "FRAUD" },
+		{ call: "approve", orderId: "1003" },
+		{ call: "reverse", orderId: "1003", reason: "RETURN" },
+		{ call: "reject", orderId: "1003", reason: "RETURN" },
+	] as const) {
+		add(call);
+	}
+	await outbox.drain();
+	deepEqual(
+		rows.slice(3).map((row) => [row.state, "code" in row ? row.code : ""]),
+		[
+			["done", ""],
+			["settled", "value_not_lower"],
+			["refused", "value_not_lower"],
+			["refused", "refund_above_value"],
+			["done", ""],
+			["settled", "move_not_allowed"],
+			["settled", "move_not_allowed"],
+			["refused", "move_not_allowed"],
+			["done", ""],
+			["done", ""],
+			["done", ""],
+			["done", ""],
+		],
+	);
+	deepEqual(
+		problems.map((problem) => [problem.kind, "entry" in problem && problem.entry.id]),
+		[
+			["refused", 6],
+			["refused", 7],
+			["refused", 11],
+		],
+	);
+});
+
+test("a decision that is committed before the report of its sale waits for it, and the report does not wait for the decision", async () => {
+	const { add, outbox, states, problems, service, passTime } = openShop();
+	add({ call: "approve", orderId: "1001" });
+	add({ call: "reverse", orderId: "1001", reason: "RETURN" });
+	add({ ...sale, orderId: "1002" });
+	deepEqual(await outbox.drain(), { done: 1, refused: 0, failed: 1, isPaused: false });
+	deepEqual(states(), ["open", "open", "done"], "the reversal waits for the approval");
+	add(sale);
+	add({ call: "refund", orderId: "1001", refundId: "R-1", amount: "1.00", reason: "RETURN" });
+	equal((await outbox.drain()).done, 1);
+	deepEqual(states(), ["open", "open", "done", "done", "open"]);
+	passTime(longestPauseMs);
+	deepEqual(await outbox.drain(), { done: 3, refused: 0, failed: 0, isPaused: false });
+	deepEqual(
+		problems.map((problem) => [problem.kind, "failure" in problem && problem.failure.code]),
+		[["delayed", "unknown_order"]],
+	);
+	deepEqual(
+		service.conversions().map(({ orderId, status }) => [orderId, status]),
+		[
+			["1002", "RECORDED"],
+			["1001", "REVERSED"],
+		],
+	);
+	deepEqual(states().at(-1), "settled", "the refund of a sale that was reversed");
+});
+
+test("a decision about an order that is never reported is refused after five minutes, and is no outage", async () => {
+	const { add, outbox, rows, problems, passTime } = openShop();
+	for (const orderId of ["1", "2", "3", "4"]) add({ call: "approve", orderId });
+	let passedMs = 0;
+	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 4, isPaused: false });
+	while (rows.some(({ state }) => state === "open")) {
+		passTime(1_000);
+		passedMs += 1_000;
+		equal((await outbox.drain()).isPaused, false);
+	}
+	equal(passedMs > 200_000 && passedMs <= 320_000, true, `${passedMs} ms`);
+	deepEqual(
+		rows.map((row) => [row.state, "code" in row && row.code]),
+		Array(4).fill(["refused", "unknown_order"]),
+	);
+	equal(problems.filter(({ kind }) => kind === "refused").length, 4);
+});
+
+for (const [code, status, state] of [
+	["move_not_allowed", "PARKED", "open"],
+	["move_not_allowed", "EXPIRED", "open"],
+	["not_confirmed", "RECORDED", "open"],
+	["move_not_allowed", "APPROVED", "refused"],
+	["nothing_to_refund", "RECORDED", "settled"],
+	["too_many_refunds", "RECORDED", "refused"],
+] as const) {
+	test(`a refund that is refused with ${code} is ${state} if the conversion is ${status}`, async () => {
+		const detail = "Made up.";
+		const { add, outbox, rows } = openShop({}, ({ conversions }) => ({
+			refund: async () => ({
+				ok: false,
+				kind: "refused",
+				retryable: false,
+				code,
+				status: 409,
+				detail,
+				attempts: 1,
+			}),
+			async conversions(...query) {
+				const page = await conversions(...query);
+				return page.ok ? { ...page, conversions: page.conversions.map((one) => ({ ...one, status })) } : page;
+			},
+		}));
+		add(sale);
+		add({ call: "refund", orderId: "1001", refundId: "R-1", amount: "1.00", reason: "RETURN" });
+		await outbox.drain();
+		deepEqual([rows[1]?.state, rows[1]?.detail], [state, detail]);
+	});
+}
+
+test("if the present status cannot be read, the call is tried again, and a stop leaves it open", async () => {
+	const { add, outbox, service, rows, problems, passTime } = openShop({}, ({ conversions }) => ({
+		async conversions(...query) {
+			if (isStopping) void outbox.stop();
+			else service.setOutage("no_answer");
+			const page = await conversions(...query);
+			service.setOutage(null);
+			return page;
+		},
+	}));
+	let isStopping = false;
+	add(sale);
+	await outbox.drain();
+	service.decide("1001", { move: "reverse", reason: "RETURN" });
+	add({ call: "refund", orderId: "1001", refundId: "R-1", amount: "1.00", reason: "RETURN" });
+	equal((await outbox.drain()).failed, 1);
+	deepEqual([rows[1]?.state, rows[1]?.attempts], ["open", 1]);
+	isStopping = true;
+	passTime(longestPauseMs);
+	await outbox.drain();
+	deepEqual([rows[1]?.state, rows[1]?.attempts, problems.length], ["open", 1, 1]);
+});
+
 test("a wrong secret refuses no sale: the outbox pauses, says so, and sends everything once it is right", async () => {
 	const secrets = ["rbs_unknown", "rbs_unknown_too"];
 	const { add, outbox, problems, states, passTime } = openShop(

@@ -10,11 +10,12 @@ import { isObject } from "../json.ts";
 import { demand, demandWhole, longestMs } from "../option-checks.ts";
 import { superviseCall } from "../report.ts";
 import { type OutboxEntry, type OutboxProblem, type OutboxProgress, saleOf } from "./outbox-entry.ts";
+import { ruleOnRefusal } from "./refusal-ruling.ts";
 
 export type { OutboxCall, OutboxEntry, OutboxProblem, OutboxProgress } from "./outbox-entry.ts";
 
 export type OutboxOptions = {
-	readonly client: Pick<Client, "record" | "approve" | "reject" | "reverse" | "refund">;
+	readonly client: Pick<Client, "record" | "approve" | "reject" | "reverse" | "refund" | "conversions">;
 	/**
 	 * Returns up to `limit` open entries whose id is larger than `afterId`, in the order of their ids. Entries
 	 * that are not due yet must be among them, because they hold back later calls about the same sale. If
@@ -57,7 +58,7 @@ export type Outbox = {
 };
 
 export type DrainResult = {
-	/** Number of calls that the service has processed. */
+	/** Number of calls that the service has processed, or that had nothing left to do. */
 	readonly done: number;
 	/** Number of calls that the service has refused. */
 	readonly refused: number;
@@ -79,6 +80,8 @@ const outageBackoff: Backoff = { firstMs: 1_000, longestMs: 60_000 };
  * fails must not hold back all others.
  */
 const failuresOfOutage = 3;
+/** Number of times that a call is repeated because its sale is not known yet, which takes about five minutes. */
+const earlyRepeats = 6;
 
 /** Creates an outbox. Throws if an option is wrong. Nothing is sent before `start` or `drain` is called. */
 export function createOutbox(options: OutboxOptions): Outbox {
@@ -163,16 +166,22 @@ async function makePass(settings: Settings, signal: AbortSignal): Promise<DrainR
 	const counts = { done: 0, refused: 0, failed: 0 };
 	/** Sales with an earlier entry that is still open. Their later entries must wait for it. */
 	const held = new Set<string>();
+	/** Sales whose report is still open. */
+	const unreported = new Set<string>();
 	let failuresInRow = 0;
+	const hold = (entry: OutboxEntry): void => {
+		held.add(saleOf(entry));
+		if (isReport(entry)) unreported.add(saleOf(entry));
+	};
 	try {
 		for (let afterId = 0; ; ) {
 			const entries = await settings.load(afterId, pageSize);
 			for (const entry of entries) {
 				afterId = entry.id;
-				const sale = saleOf(entry);
-				if (held.has(sale)) continue;
+				// The report of a sale waits for no decision about it, because the decision may be waiting for the report.
+				if ((isReport(entry) ? unreported : held).has(saleOf(entry))) continue;
 				if (entry.dueAtMs > settings.now()) {
-					held.add(sale);
+					hold(entry);
 					continue;
 				}
 				const attempt = await attemptEntry(settings, entry, signal);
@@ -183,8 +192,8 @@ async function makePass(settings: Settings, signal: AbortSignal): Promise<DrainR
 					continue;
 				}
 				counts.failed++;
-				failuresInRow++;
-				held.add(sale);
+				hold(entry);
+				failuresInRow = attempt === "early" ? 0 : failuresInRow + 1;
 				if (attempt === "misconfigured" || failuresInRow >= failuresOfOutage) {
 					return { ...counts, isPaused: true };
 				}
@@ -197,7 +206,11 @@ async function makePass(settings: Settings, signal: AbortSignal): Promise<DrainR
 	}
 }
 
-type Attempt = "done" | "refused" | "failed" | "misconfigured" | "stopped";
+function isReport({ call }: OutboxEntry): boolean {
+	return call?.call === "record";
+}
+
+type Attempt = "done" | "refused" | "early" | "failed" | "misconfigured" | "stopped";
 
 /** Makes the call of an entry and saves what became of it. Rejects if `save` does. */
 async function attemptEntry(settings: Settings, entry: OutboxEntry, signal: AbortSignal): Promise<Attempt> {
@@ -210,11 +223,21 @@ async function attemptEntry(settings: Settings, entry: OutboxEntry, signal: Abor
 	}
 	if (result.kind === "aborted") return "stopped";
 	const { detail } = result;
+	let isEarly = false;
 	if (result.kind === "refused" && !result.retryable) {
 		const { code } = result;
-		await settings.save(entry, { state: "refused", code, detail });
-		report(settings, { kind: "refused", entry, code, detail });
-		return "refused";
+		const ruling = await ruleOnRefusal(settings.client, entry.call, result, signal);
+		if (signal.aborted) return "stopped";
+		isEarly = ruling === "early" && entry.attempts < earlyRepeats;
+		if (ruling === "settled") {
+			await settings.save(entry, { state: "settled", code, detail });
+			return "done";
+		}
+		if (!isEarly) {
+			await settings.save(entry, { state: "refused", code, detail });
+			report(settings, { kind: "refused", entry, code, detail });
+			return "refused";
+		}
 	}
 	const attempts = entry.attempts + 1;
 	const dueAtMs = settings.now() + pauseAfter(entryBackoff, attempts, Math.random());
@@ -224,7 +247,7 @@ async function attemptEntry(settings: Settings, entry: OutboxEntry, signal: Abor
 		return "misconfigured";
 	}
 	report(settings, { kind: "delayed", entry, attempts, detail, failure: result });
-	return "failed";
+	return isEarly ? "early" : "failed";
 }
 
 async function send(client: Settings["client"], { call: stored }: OutboxEntry, signal: AbortSignal) {
@@ -240,7 +263,10 @@ async function send(client: Settings["client"], { call: stored }: OutboxEntry, s
 		}
 		case "reject": {
 			const { call: _, ...rejection } = stored;
-			return client.reject(rejection, { signal });
+			const rejected = await client.reject(rejection, { signal });
+			// The sale was approved in the meantime, so it can only be reversed.
+			const isTooLate = !rejected.ok && rejected.code === "move_not_allowed";
+			return isTooLate ? client.reverse(rejection, { signal }) : rejected;
 		}
 		case "reverse": {
 			const { call: _, ...reversal } = stored;

@@ -47,6 +47,15 @@ export type OutboxProgress =
 			readonly detail: string;
 	  }
 	| {
+			/**
+			 * The call has nothing left to do, because the sale has already ended or has the value that the call names.
+			 * The row is not loaded again.
+			 */
+			readonly state: "settled";
+			readonly code: string;
+			readonly detail: string;
+	  }
+	| {
 			/** The service refuses the call because of its data. A person must decide. The row is not loaded again. */
 			readonly state: "refused";
 			readonly code: string;

@@ -9,8 +9,10 @@ import {
 	type CallbackTable,
 	nameTables,
 	progressColumns,
+	type RefusedCall,
 	readEntry,
 	readEvent,
+	readRefused,
 	type StoreOptions,
 	type TableNames,
 } from "./stored-row.ts";
@@ -38,6 +40,13 @@ export type PostgresQueries = {
 export type PostgresStore = {
 	/** Writes a call to the outbox, in the transaction of the given connection. */
 	add(connection: PostgresQueries, call: OutboxCall): Promise<void>;
+	/** Returns up to `limit` refused calls, the oldest first. */
+	refused(limit: number): Promise<RefusedCall[]>;
+	/**
+	 * Opens a refused call again, so that the outbox sends it, or `call` in its place if it had to be corrected. Returns
+	 * false if there is no such refused call.
+	 */
+	sendAgain(id: number, call?: OutboxCall): Promise<boolean>;
 	/** Options for `createOutbox`. */
 	readonly outbox: Pick<OutboxOptions, "load" | "save">;
 	/** Options for `createDurableReceiver`. */
@@ -84,6 +93,21 @@ export async function openPostgresStore<Connection extends PostgresConnection>(
 	return {
 		async add(connection, call) {
 			await connection.query(`INSERT INTO ${tables.outbox} (call) VALUES ($1)`, [JSON.stringify(call)]);
+		},
+		async refused(limit) {
+			const { rows } = await pool.query(
+				`SELECT id, call, detail FROM ${tables.outbox} WHERE state = 'refused' ORDER BY id LIMIT $1`,
+				[limit],
+			);
+			return rows.map(readRefused);
+		},
+		async sendAgain(id, call) {
+			const { rowCount } = await pool.query(
+				`UPDATE ${tables.outbox} SET state = 'open', call = coalesce($2, call), attempts = 0, due_at_ms = 0
+					WHERE id = $1 AND state = 'refused'`,
+				[id, call === undefined ? null : JSON.stringify(call)],
+			);
+			return rowCount === 1;
 		},
 		outbox: {
 			async load(afterId, limit) {

@@ -202,3 +202,22 @@ test("stores with prefixes of their own have tables of their own, and a prefix t
 		throws(() => openSqliteStore(database, { tablePrefix }), /tablePrefix must be 1 to 40 of a-z, 0-9 and _/);
 	}
 });
+
+test("a refused call is listed, and sent again as it is or corrected", async (t) => {
+	const { database } = openShop(t);
+	const service = createFakeService();
+	const client = createClient({ ...service.clientOptions, retry: { maxAttempts: 1 } });
+	const store = openSqliteStore(database);
+	const outbox = createOutbox({ client, ...store.outbox, onProblem: () => undefined });
+	store.add({ ...sale, basketValue: "ten" });
+	equal((await outbox.drain()).refused, 1);
+	const [refused, ...others] = store.refused(10);
+	deepEqual([refused?.call, typeof refused?.detail, others], [{ ...sale, basketValue: "ten" }, "string", []]);
+	const id = refused?.id ?? 0;
+	equal(store.sendAgain(id), true);
+	equal((await outbox.drain()).refused, 1, "as it is");
+	equal(store.sendAgain(id, sale), true);
+	equal(store.sendAgain(id), false, "it is open");
+	equal((await outbox.drain()).done, 1);
+	deepEqual([store.refused(10), service.conversions()[0]?.basketValue], [[], "10.00"]);
+});

@@ -8,8 +8,10 @@ import {
 	type CallbackTable,
 	nameTables,
 	progressColumns,
+	type RefusedCall,
 	readEntry,
 	readEvent,
+	readRefused,
 	type StoreOptions,
 	type TableNames,
 } from "./stored-row.ts";
@@ -32,6 +34,13 @@ export type SqliteStatement = {
 export type SqliteStore = {
 	/** Writes a call to the outbox, in the transaction that is open. Without one it is stored at once. */
 	add(call: OutboxCall): void;
+	/** Returns up to `limit` refused calls, the oldest first. */
+	refused(limit: number): RefusedCall[];
+	/**
+	 * Opens a refused call again, so that the outbox sends it, or `call` in its place if it had to be corrected. Returns
+	 * false if there is no such refused call.
+	 */
+	sendAgain(id: number, call?: OutboxCall): boolean;
 	/** Options for `createOutbox`. */
 	readonly outbox: Pick<OutboxOptions, "load" | "save">;
 	/** Options for `createDurableReceiver`. */
@@ -73,9 +82,21 @@ export function openSqliteStore(database: SqliteDatabase, options: StoreOptions 
 	const saveCall = database.prepare(
 		`UPDATE ${tables.outbox} SET state = ?, attempts = ?, due_at_ms = ?, detail = ? WHERE id = ?`,
 	);
+	const findRefused = database.prepare(
+		`SELECT id, call, detail FROM ${tables.outbox} WHERE state = 'refused' ORDER BY id LIMIT ?`,
+	);
+	const reopenCall = database.prepare(
+		`UPDATE ${tables.outbox} SET state = 'open', call = coalesce(?, call), attempts = 0, due_at_ms = 0
+			WHERE id = ? AND state = 'refused'`,
+	);
 	return {
 		add(call) {
 			addCall.run(JSON.stringify(call));
+		},
+		refused: (limit) => findRefused.all(limit).map(readRefused),
+		sendAgain: (id, call) => {
+			const { changes } = reopenCall.run(call === undefined ? null : JSON.stringify(call), id);
+			return Number(changes) === 1;
 		},
 		outbox: {
 			load: (afterId, limit) => findCalls.all(afterId, limit).map(readEntry),

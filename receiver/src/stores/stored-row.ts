@@ -21,6 +21,14 @@ export type StoreOptions = {
 	readonly tablePrefix?: string | undefined;
 };
 
+/** A call that the service has refused, so that a person must decide. */
+export type RefusedCall = {
+	readonly id: number;
+	readonly call: OutboxCall;
+	/** Sentence that says what is wrong. */
+	readonly detail: string;
+};
+
 /** Options for `createDurableReceiver`, with claims. */
 export type CallbackTable = Pick<DurableReceiverOptions, "insert" | "listOpen" | "markDone"> & {
 	readonly [Name in keyof ClaimSettings]-?: NonNullable<ClaimSettings[Name]>;
@@ -53,6 +61,11 @@ export function readEntry(row: unknown): OutboxEntry {
 	};
 }
 
+export function readRefused(row: unknown): RefusedCall {
+	const { id, call, detail } = readColumns(row);
+	return { id: Number(id), call: readCall(String(call)), detail: String(detail ?? "") };
+}
+
 /** Returns an event from the table of callbacks. It was verified before it was stored. */
 export function readEvent(row: unknown): PostbackEvent {
 	return JSON.parse(String(readColumns(row)["body"]));
@@ -66,8 +79,9 @@ export function progressColumns(
 	switch (progress.state) {
 		case "open":
 			return ["open", progress.attempts, progress.dueAtMs, progress.detail];
+		case "settled":
 		case "refused":
-			return ["refused", entry.attempts, 0, progress.detail];
+			return [progress.state, entry.attempts, 0, progress.detail];
 		case "done":
 			return ["done", entry.attempts, 0, null];
 		default:

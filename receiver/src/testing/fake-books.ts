@@ -96,6 +96,9 @@ export function refundOrder(books: FakeBooks, fields: Fields): FakeAnswer {
 	const earlier = refunds.find((one) => one.refundId === refundId);
 	if (earlier !== undefined) return repeatRefund(known, earlier, fields);
 	if (!moves.reverse.from.includes(known.status)) return notAllowed(known);
+	if (rest !== undefined && units <= 0n) {
+		return problem(409, "value_not_lower", `basketValue must be below ${known.basketValue}.`, "basketValue");
+	}
 	if (units <= 0n) return problem(422, "zero_refund", "amount must be more than zero.", "amount");
 	if (units > left) return problem(409, "refund_above_value", `Only ${known.basketValue} is left.`, "amount");
 	const refund: RecordedRefund = {
