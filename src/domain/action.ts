@@ -95,6 +95,7 @@ const ACTIONS = {
 	"person.role_changed": ["Role changed", "owners", "The role of {subject} was changed ({detail})"],
 	"person.removed": ["Person removed", "owners", "The access of {subject} was ended"],
 	"invitation.withdrawn": ["Invitation withdrawn", "owners", "The invitation of {subject} was withdrawn"],
+	"staff.joined": ["Member of staff joined", "staff", "{subject} joined the network's staff{invited by}"],
 	"staff.removed": [
 		"Member of staff removed",
 		"person",
@@ -249,6 +250,7 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	detail: ({ detail }) => detail ?? "",
 	"quoted subject": ({ subject }) => quote(subject ?? ""),
 	"quoted detail": ({ detail }) => quote(detail ?? ""),
+	"invited by": ({ detail }) => (detail === null ? "" : `, invited by ${detail}`),
 	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
 	key: ({ detail }) => sayKey(detail),
 	// Older entries say "by link" instead.

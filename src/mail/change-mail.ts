@@ -106,22 +106,30 @@ export function composeStandingMail(
 	};
 }
 
-/** Composes the mail to a member of staff about the API tokens of the network. */
+/** Composes the mail to a member of staff about new colleagues and the API tokens of the network. */
 export function composeNetworkChangeMail(
 	person: Addressee,
 	changes: readonly Change[],
 	publicUrl: string,
 ): Omit<Mail, "to"> {
+	const isAboutTokens = changes.some(({ action }) => action.startsWith("network_token."));
+	const isAboutStaff = changes.some(({ action }) => action === "staff.joined");
+	const steps = [
+		...(isAboutTokens
+			? [["Sign in and revoke every API token that you do not recognise:", `${publicUrl}/network/tokens`]]
+			: []),
+		...(isAboutStaff
+			? [["Sign in and deactivate everyone who should not be there:", `${publicUrl}/people`]]
+			: []),
+		["Look at what was done meanwhile, in the audit log:", `${publicUrl}/system/audit`],
+	];
 	return {
-		subject: headline(changes, "to the network's API tokens"),
+		subject: headline(changes, "to who can administer the network"),
 		text: [
 			...changes.map((change) => sayLine(change, sayDone(change), readerOf(person))),
 			"",
 			"If you did not expect this:",
-			"1. Sign in and revoke every API token that you do not recognise:",
-			`   ${publicUrl}/network/tokens`,
-			"2. Look at what was done with it, in the audit log:",
-			`   ${publicUrl}/system/audit`,
+			...steps.flatMap(([what, where], at) => [`${at + 1}. ${what}`, `   ${where}`]),
 		].join("\n"),
 	};
 }

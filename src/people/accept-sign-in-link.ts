@@ -166,7 +166,7 @@ async function useLink(
 			return { person: await join(trx, person, entry, null, nowMs) };
 		}
 		case "join": {
-			const person = await join(trx, await lockOpened(trx, opened), entry, null, nowMs);
+			const person = await join(trx, await lockOpened(trx, opened), entry, null, nowMs, opened.inviter);
 			for (const partner of await listPartnersOf(trx, person.id)) {
 				await noteJoinedPartner(trx, person, partner, nowMs);
 			}
@@ -223,12 +223,18 @@ async function join(
 	{ name, passwordHash, address }: Entry,
 	membership: Membership | { partner: Partner } | null,
 	nowMs: number,
+	/** Email address of the colleague who invited a member of the staff, or null if nobody did. */
+	inviter: string | null = null,
 ): Promise<Person> {
 	await removeSignInLinksOf(trx, person.id);
 	await updatePerson(trx, person, { name });
 	await setPassword(trx, person.id, passwordHash, nowMs);
 	await forgetWrongPasswords(trx, person.email, address);
-	if (membership !== null && "partner" in membership) {
+	if (person.kind === "staff") {
+		// All staff are mailed, because a thief may have sent the invitation in a colleague's session.
+		const note = { personId: person.id, action: "staff.joined", subject: person.email } as const;
+		await noteAudit(trx, { ...note, detail: inviter }, nowMs);
+	} else if (membership !== null && "partner" in membership) {
 		await noteJoinedPartner(trx, person, membership.partner, nowMs);
 	} else {
 		await noteJoined(trx, person, membership, nowMs);
@@ -244,8 +250,7 @@ async function noteJoined(
 ): Promise<void> {
 	const { id: personId, email: subject } = person;
 	const note = { personId, programmeId: membership?.programme.id ?? null, action: "person.joined" } as const;
-	const detail = membership?.role ?? (person.kind === "staff" ? "staff" : null);
-	await noteAudit(trx, { ...note, subject, detail }, nowMs);
+	await noteAudit(trx, { ...note, subject, detail: membership?.role ?? null }, nowMs);
 }
 
 /** Records that a person joined a partner. The partner's other people are mailed, and no programme's owners are. */

@@ -105,7 +105,7 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case "colleagues":
 			return topicsOfColleagues(trx, note);
 		case "staff":
-			return topicsOfStaff(trx);
+			return topicsOfStaff(trx, note);
 		default:
 			return audience satisfies never;
 	}
@@ -136,7 +136,7 @@ async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
 }
 
 /** Returns a topic for each member of staff who can sign in. */
-async function topicsOfStaff(trx: Db): Promise<Topic[]> {
+async function topicsOfStaff(trx: Db, { action, personId }: Noted): Promise<Topic[]> {
 	const staff = await trx
 		.selectFrom("people")
 		.select("people.id")
@@ -144,7 +144,8 @@ async function topicsOfStaff(trx: Db): Promise<Topic[]> {
 		.where(CAN_SIGN_IN)
 		.orderBy("people.id")
 		.execute();
-	return staff.flatMap(({ id }) => topicOfPerson(id));
+	const isKnownTo = (id: number) => action === "staff.joined" && id === personId;
+	return staff.filter(({ id }) => !isKnownTo(id)).flatMap(({ id }) => topicOfPerson(id));
 }
 
 /** Returns a topic for each person who signs in for the partner. A person who joined it is not mailed about that. */

@@ -58,6 +58,38 @@ test("a password that was reset by a link is reported by mail when the link is u
 	await expectMail(site, staff, "Your account: new password chosen");
 });
 
+test("all staff get a mail when somebody joins the staff, which says who invited them", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const [inviter, colleague] = [await site.addStaff(), await site.addStaff()];
+	await site.addOwner(await site.addProgramme());
+	const browser = await site.signIn(inviter);
+	await browser.submit("/people/invite", { email: "new@network.example" });
+	const link = /https:\/\/ringback\.example(\/welcome\/\S+)/.exec(site.mailbox[0]?.text ?? "")?.[1] ?? "";
+	site.mailbox.length = 0;
+	await site.tellChanges();
+	assert.equal(site.mailbox.length, 0, "an invitation that nobody has accepted gives no access");
+	assert.equal((await site.browser().submit(link, { name: "Nora New", password: PASSWORD })).status, 303);
+	await site.tellChanges();
+	assert.deepEqual(
+		site.mailbox.map(({ to }) => to).sort(),
+		[inviter.email, colleague.email].sort(),
+		"the person who joined is not told that they did",
+	);
+	const [mail] = site.mailbox;
+	assert.equal(mail?.subject, "Member of staff joined");
+	assert.match(
+		mail?.text ?? "",
+		new RegExp(
+			`new@network\\.example joined the network's staff, invited by ${inviter.email}\\. Done by "Nora New"`,
+		),
+	);
+	assert.match(
+		mail?.text ?? "",
+		/deactivate everyone who should not be there:\n {3}https:\/\/ringback\.example\/people\n/,
+	);
+	assert.doesNotMatch(mail?.text ?? "", /API token/);
+});
+
 test("owners get a mail when people are invited, join or are removed, and the invited person gets their own", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Garden & Tools");
