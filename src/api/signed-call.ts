@@ -75,6 +75,7 @@ export function createSignedCalls(
 		const key = await callers.findKey(c.req.header("authorization"));
 		if (!key.ok) return refuse(inbound, key.fault);
 		const { programme } = key.value;
+		noteProgramme(c, programme);
 		const leave = await admission.admit("pages", programme.public_id);
 		if (leave === undefined) return refuse(inbound, TOO_MANY_READS, {}, programme.id);
 		try {
@@ -109,6 +110,7 @@ export function createSignedCalls(
 		// large body.
 		const announced = await callers.findKey(header("authorization"));
 		if (!announced.ok) return refuse(inbound, announced.fault);
+		noteProgramme(c, announced.value.programme);
 		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
 		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
 		// The key is checked again, because it may have been revoked while a slow body was read.
@@ -117,8 +119,6 @@ export function createSignedCalls(
 		const { programme } = key.value;
 		const verified = await callers.verify(key.value, { method, target, header, rawBody: body.value });
 		if (!verified.ok) return refuse(inbound, verified.fault, {}, programme.id);
-		const record = recordOf(c);
-		if (record !== undefined) record.programme = programme.public_id;
 		return { inbound, programme, caller: verified.value, body: body.value };
 	}
 
@@ -207,6 +207,15 @@ export function createSignedCalls(
 		},
 		refuse,
 	};
+}
+
+/**
+ * Notes the programme of the key for the access log, also if the call is refused after that, for example for its
+ * signature.
+ */
+function noteProgramme(c: AppContext, { public_id: programmeId }: Programme): void {
+	const record = recordOf(c);
+	if (record !== undefined) record.programme = programmeId;
 }
 
 /** Returns Node's objects of a request, or undefined if the request was made in process. */

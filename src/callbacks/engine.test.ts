@@ -14,6 +14,7 @@ import { lockProgramme } from "../store/queries/programmes.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
 import { setEndpoint } from "../store/queries/receivers.ts";
 import type { Store } from "../store/store.ts";
+import { FAILED_MESSAGE, LEFT_OUT_MESSAGE } from "./failure-log.ts";
 import { PATIENT_FOR_MS } from "./slots.ts";
 import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./test-engine.test-support.ts";
 
@@ -232,6 +233,61 @@ describe("while the database is away", () => {
 		world.answer = ANSWER;
 		await clock.moveBy(MINUTE_MS);
 		deepEqual([posted, await attempts(), engine.counters.missed], [["1", "2", "2"], 3, 0]);
+	});
+});
+
+describe("the log of failed attempts", () => {
+	test("has a line for each failed attempt, with ids, cause and the next due time, and without URL, order and secret", async (t) => {
+		const { sell, world, log, store, clock, urls, posted } = await startEngine(t);
+		await sell();
+		world.answer = FAILS;
+		await sell();
+		await clock.moveBy(100);
+		world.answer = { ...ANSWER, outcome: { kind: "answered", status: 404 } };
+		await clock.moveBy(2 * MINUTE_MS);
+		const delivery = await store.db
+			.selectFrom("deliveries")
+			.innerJoin("conversions", "conversions.id", "deliveries.conversion_id")
+			.innerJoin("programmes", "programmes.id", "conversions.programme_id")
+			.select([
+				"deliveries.public_id",
+				"conversions.public_id as conversion",
+				"programmes.public_id as programme",
+			])
+			.orderBy("deliveries.id", "desc")
+			.executeTakeFirstOrThrow();
+		const { public_id, ...ids } = delivery;
+		const about = { delivery: public_id, event: "conversion.recorded", receiver: "shop", ...ids };
+		const lines = log.lines.filter(({ message }) => message === FAILED_MESSAGE);
+		const [first] = lines;
+		const firstRetryAt = first !== undefined && "nextAt" in first.fields ? first.fields.nextAt : null;
+		deepEqual(
+			lines.map(({ level, fields }) => ({ level, ...fields })),
+			[
+				{ level: "info", ...about, attempt: 1, verdict: "retry", cause: "HTTP 503", nextAt: firstRetryAt },
+				{ level: "info", ...about, attempt: 2, verdict: "refused", cause: "HTTP 404", nextAt: null },
+			],
+		);
+		match(String(firstRetryAt), /^2026-01-15T12:01:00\.\d{3}Z$/);
+		deepEqual(posted, ["1", "2", "2"]);
+		for (const secret of [...urls, "rbs_1", `"2"`]) ok(!log.text().includes(secret), secret);
+	});
+
+	test("has at most twenty lines a minute about a receiver, and one line with the number of the others", async (t) => {
+		const { sell, world, log, clock, attempts, engine } = await startEngine(t);
+		world.answer = { ...ANSWER, outcome: { kind: "answered", status: 410 } };
+		const count = (message: string) => log.lines.filter((line) => line.message === message).length;
+		await sell(50);
+		await clock.moveBy(30_000);
+		deepEqual([await attempts(), count(FAILED_MESSAGE), count(LEFT_OUT_MESSAGE)], [50, 20, 0]);
+		await clock.moveBy(MINUTE_MS);
+		const [leftOut] = log.lines.filter((line) => line.message === LEFT_OUT_MESSAGE);
+		deepEqual(leftOut?.fields, { attempts: 30, receivers: 1 });
+		await sell(25);
+		await clock.moveBy(10_000);
+		deepEqual([count(FAILED_MESSAGE), count(LEFT_OUT_MESSAGE)], [40, 1]);
+		await Promise.all([engine.stop(), clock.moveBy(5_000)]);
+		deepEqual(log.lines.at(-1)?.fields, { attempts: 5, receivers: 1 }, "a stop says so too");
 	});
 });
 

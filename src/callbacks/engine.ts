@@ -36,6 +36,7 @@ import {
 	type Lease,
 	maySend,
 } from "./engine-state.ts";
+import { createFailureLog, type FailureLog } from "./failure-log.ts";
 import { HoldWatch } from "./hold-watch.ts";
 import { createPass, type Pass, type PassInput, type PassOutput } from "./pass.ts";
 import type { Caps } from "./send-buffer.ts";
@@ -87,6 +88,7 @@ export class Engine {
 	readonly #memory: EngineMemory;
 	readonly #results = new WaitingResults();
 	readonly #sending: Sending;
+	readonly #failureLog: FailureLog;
 	readonly #pass: Pass;
 	readonly #hold: HoldWatch;
 	readonly #counters = newCounters();
@@ -109,6 +111,7 @@ export class Engine {
 		this.#deps = deps;
 		this.#clockGapMs = this.#readClockGap();
 		this.#memory = new EngineMemory(caps, createTargetOpener(deps.sealingKey, deps.log));
+		this.#failureLog = createFailureLog(deps);
 		this.#pass = createPass(store, deps.random);
 		this.#hold = new HoldWatch(deps);
 		this.#sleep = new Sleep(clock);
@@ -167,6 +170,7 @@ export class Engine {
 		this.#sleep.interrupt();
 		await this.#ended;
 		this.#sending.stop();
+		this.#failureLog.stop();
 	}
 
 	/** The main loop. It never rejects. */
@@ -324,6 +328,7 @@ export class Engine {
 		// The other engines are notified, so that they can take these slots at once.
 		if (plan.giveUp.length > 0 || plan.isLast) store.announceRecheck();
 		if (output.hasNotice) this.#deps.onNotice();
+		await this.#failureLog.write(store.db, output.settled);
 	}
 
 	/** Discards all deliveries in progress, because another engine now owns their slots and sends them. */

@@ -67,7 +67,7 @@ export async function noteFailures(
 	};
 }
 
-type FailedAttempt =
+export type FailedAttempt =
 	| Extract<Settlement, { kind: "retry" }>
 	| (Extract<Settlement, { kind: "finished" }> & { state: "failed" });
 

@@ -194,8 +194,8 @@ export function lastAnswer({
 }
 
 /** Returns the columns for lists of callbacks. Each list picks the columns that it has room for. */
-export function deliveryColumns(
-	called: { kind: ReceiverKind; deliveryPath(deliveryId: string): string },
+export function deliveryColumns<Row extends ListedDelivery = ListedDelivery>(
+	called: { kind: ReceiverKind; deliveryPath(deliveryId: string, delivery: Row): string },
 	nowMs: number,
 	back?: string,
 ) {
@@ -204,7 +204,7 @@ export function deliveryColumns(
 			title: "Event",
 			namesRow: true,
 			cell: (row) =>
-				html`<a href="${withQuery(called.deliveryPath(row.publicId), { back })}">${row.event}</a>${
+				html`<a href="${withQuery(called.deliveryPath(row.publicId, row), { back })}">${row.event}</a>${
 					row.test === 1 ? html` ${ui.badge("info", "Test")}` : null
 				}`,
 		},
@@ -221,7 +221,7 @@ export function deliveryColumns(
 		answer: { title: "Last HTTP status", isNumber: true, cell: lastAnswer },
 		next: { title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 		when: { title: "When", cell: (row) => ui.timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
-	} as const satisfies Readonly<Record<string, ui.Column<ListedDelivery>>>;
+	} as const satisfies Readonly<Record<string, ui.Column<Row>>>;
 }
 
 // Messages about failing callbacks: the banner on every page of a programme, and parts of it that other pages

@@ -301,6 +301,18 @@ eachService("callbacks to partners", (running) => {
 		await programme.record("S-1", { clickId: await partner.click() });
 		await partner.settled();
 		equal((await partner.received()).length, 1);
+		const [told] = await partner.received();
+		const [failed] = await partner.deliveries();
+		const logged = running.log.lines.find(
+			({ fields }) => "delivery" in fields && fields.delivery === failed?.public_id,
+		);
+		const { nextAt, ...line } = { nextAt: null, ...logged?.fields };
+		deepEqual(line, {
+			...{ delivery: failed?.public_id, event: "conversion.recorded", receiver: "partner" },
+			...{ conversion: told?.["conversionId"], programme: programme.programId },
+			...{ partner: partner.partner.public_id, attempt: 1, verdict: "retry", cause: "HTTP 503" },
+		});
+		equal(nextAt, new Date(failed?.due_at_ms ?? 0).toISOString());
 		expectValue(await removePostbackUrl(service, partner.partner.public_id, COMMAND_LINE));
 		await partner.settled();
 		deepEqual(

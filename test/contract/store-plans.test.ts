@@ -49,6 +49,7 @@ import {
 	failedWithin,
 	findDeliveries,
 	listFailedReceivers,
+	nameDeliveries,
 	requeue,
 } from "../../src/store/queries/deliveries.ts";
 import {
@@ -64,6 +65,7 @@ import {
 	listAttempts,
 	listDeliveries,
 	listDeliveriesOfConversion,
+	listPartnersDeliveries,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
 import { findBalances, listEntries, sumOpenEntries } from "../../src/store/queries/entries.ts";
@@ -404,6 +406,12 @@ const READS: readonly Read[] = [
 		["events_once_per_conversion"],
 		(db) => listDeliveriesOfConversion(db, LARGE_RECEIVER, 2),
 	],
+	[
+		"a conversion's deliveries to partners",
+		["events_once_per_conversion"],
+		(db) => listPartnersDeliveries(db, 2),
+	],
+	["the names of deliveries for the log", [], (db) => nameDeliveries(db, [2])],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
 		[
 			`conversions of a large programme: ${what}`,

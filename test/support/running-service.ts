@@ -9,6 +9,7 @@ import type { Service } from "../../src/service.ts";
 import { auditStore } from "./auditor.ts";
 import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
 import { createClock, START_MS } from "./clock.ts";
+import type { KeptLog } from "./log.ts";
 import { assertNoErrors, type OpenedService, openService, type Settings } from "./open-service.ts";
 import { type AnswerRequest, type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
 import {
@@ -24,6 +25,8 @@ export interface RunningService extends ServiceAtHand {
 	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
 	/** Starts another server of the same shop. By default it has the same certificate. */
 	startShop(certificates?: Certificates): Promise<Shop>;
+	/** Log lines of the service. */
+	readonly log: KeptLog;
 	/** Starts the server of a partner. The form of the requests to it is checked by the test. */
 	startPartner(answer?: AnswerRequest): Promise<Shop>;
 }
@@ -69,6 +72,10 @@ class RunningServiceOf implements RunningService {
 
 	get service(): Service {
 		return requireValue(this.#running).service;
+	}
+
+	get log(): KeptLog {
+		return requireValue(this.#running).log;
 	}
 
 	get shop(): Shop {

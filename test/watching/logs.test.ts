@@ -66,10 +66,15 @@ test("the request id of a sale leads to its order and conversion, in the access 
 	const { service, log, close } = await openService({ settings: SETTINGS });
 	t.after(close);
 	const { apiKey: key, secret, programme } = await openAccount(service);
-	const report = async (orderId: string, basketValue: string) => {
+	const report = async (orderId: string, basketValue: string, signingSecret = secret) => {
 		const body = JSON.stringify({ orderId, basketValue });
 		const path = "/v1/conversions";
-		const { headers } = signedRequest("POST", path, { key, secret }, { nowMs: Date.now(), body });
+		const { headers } = signedRequest(
+			"POST",
+			path,
+			{ key, secret: signingSecret },
+			{ nowMs: Date.now(), body },
+		);
 		const answer = await fetch(service.url + path, { method: "POST", headers, body });
 		const { conversion } = (await answer.json()) as { conversion?: { id: string } };
 		return { conversionId: conversion?.id, requestId: answer.headers.get("x-request-id") ?? "" };
@@ -91,6 +96,15 @@ test("the request id of a sale leads to its order and conversion, in the access 
 		const { rows } = await listInboundCalls(service.store.reader, filter);
 		return rows.map(({ orderId, conversionId, outcome }) => [orderId, conversionId, outcome]);
 	};
+	const badly = await report("A-4", "10.00", `rbs_${"0".repeat(64)}`);
+	await until(() => "programme" in lineOf(badly.requestId));
+	const { programme: named, status } = lineOf(badly.requestId) as Record<string, unknown>;
+	deepEqual(
+		[named, status],
+		[programme.public_id, 401],
+		"a bad signature with a known key names the programme",
+	);
+
 	deepEqual(await find(recorded.requestId), [["A-1", recorded.conversionId, "RECORDED"]]);
 	deepEqual(await find(refused.requestId), [["A-2", null, "malformed_amount"]]);
 	deepEqual(await find("another-id-12"), []);

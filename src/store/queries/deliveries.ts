@@ -1,7 +1,8 @@
 // Finds deliveries, and puts finished ones back into the queue.
 
 import { type Selectable, sql } from "kysely";
-import type { ReceiverId } from "../../domain/receiver.ts";
+import type { EventName } from "../../domain/event-name.ts";
+import type { ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import type { Clock } from "../../ports.ts";
 import { lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
@@ -27,6 +28,27 @@ export async function findDeliveries(
 		.where("public_id", "in", publicIds)
 		.where("receiver_id", "=", receiverId)
 		.execute();
+}
+
+/** What the log calls a delivery. */
+export interface NamedDelivery {
+	publicId: string;
+	name: EventName;
+	kind: ReceiverKind;
+}
+
+/** Returns the public ids, events and kinds of receivers of deliveries, by their ids. */
+export async function nameDeliveries(
+	db: Db,
+	ids: readonly number[],
+): Promise<ReadonlyMap<number, NamedDelivery>> {
+	const rows = await db
+		.selectFrom("events")
+		.innerJoin("receivers", "receivers.id", "events.receiver_id")
+		.select(["events.id", "events.public_id as publicId", "events.name", "receivers.kind"])
+		.where("events.id", "in", ids)
+		.execute();
+	return new Map(rows.map(({ id, ...delivery }) => [id, delivery]));
 }
 
 /** Range of the times at which deliveries finally failed, including both ends. */

@@ -110,6 +110,24 @@ export async function listDeliveriesOfConversion(
 	return withLastAttempts(db, rows);
 }
 
+export interface PartnersDelivery extends ListedDelivery {
+	/** Public id and name of the partner. */
+	partnerId: string;
+	partnerName: string;
+}
+
+/** Lists the deliveries of a conversion to partners. There may be several partners, because staff can change the credit. */
+export async function listPartnersDeliveries(db: Db, conversionId: number): Promise<PartnersDelivery[]> {
+	const rows = await selectDeliveries(db)
+		.innerJoin("receivers", "receivers.id", "deliveries.receiver_id")
+		.innerJoin("partners", "partners.id", "receivers.partner_id")
+		.select(["partners.public_id as partnerId", "partners.name as partnerName"])
+		.where("deliveries.conversion_id", "=", conversionId)
+		.orderBy("deliveries.id")
+		.execute();
+	return withLastAttempts(db, rows);
+}
+
 /**
  * Condition that limits the few deliveries of some conversions to one receiver. The plus sign keeps the databases from
  * using the index events_by_receiver, which would read all deliveries of the receiver.
@@ -118,7 +136,10 @@ function isFor(receiverId: ReceiverId): RawBuilder<boolean> {
 	return sql<boolean>`+deliveries.receiver_id = ${receiverId}`;
 }
 
-async function withLastAttempts(db: Db, rows: readonly DeliveryRow[]): Promise<ListedDelivery[]> {
+async function withLastAttempts<Row extends DeliveryRow>(
+	db: Db,
+	rows: readonly Row[],
+): Promise<(Row & ListedDelivery)[]> {
 	const tried = rows.filter(({ state, attempts }) => state !== "delivered" && attempts > 0);
 	const last = await listLastAttempts(db, tried);
 	const lastOf = new Map(last.map((attempt) => [attempt.deliveryId, attempt]));

@@ -49,6 +49,7 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { ASSIGN_FORM, creditSection } from "./credit-section.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
+import { partnerCallbacksSection } from "./partner-callbacks-section.ts";
 import { refund, refundSection } from "./refund-section.ts";
 
 export async function showConversion(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -103,6 +104,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 					columns: [event, state, attempts, answer, next, when],
 				}),
 			}),
+			await partnerCallbacksSection(c, deps, conversion),
 		],
 	});
 }

@@ -3,6 +3,7 @@
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
+import { readPartnerEvent } from "../../domain/partner-event.ts";
 import type { ReceiverKind } from "../../domain/receiver.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
@@ -16,7 +17,7 @@ import {
 } from "../../store/queries/delivery-list.ts";
 import { lastAnswer, nextAttempt, stateCell } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { answerPage, type WebContext, type WebDeps } from "../page.ts";
+import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { conversionPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -52,8 +53,11 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 			called,
 			delivery,
 			attempts[0] ?? null,
-			mayIntegrate ? sendForm(delivery, path, queryHere(c), nowMs) : null,
-			nowMs,
+			{
+				actions: mayIntegrate ? sendForm(delivery, path, queryHere(c), nowMs) : null,
+				nowMs,
+				isStaff: viewerOf(c).kind === "staff",
+			},
 		)}${attempts.length === 0 ? ui.card(ui.emptyState({ title: "No attempt yet", text })) : null}${attempts.map(
 			(attempt, index) =>
 				attemptSection({
@@ -79,8 +83,7 @@ function summary(
 	called: Called,
 	delivery: DeliveryDetail,
 	lastAttempt: ListedAttempt | null,
-	actions: Content,
-	nowMs: number,
+	{ actions, nowMs, isStaff }: { actions: Content; nowMs: number; isStaff: boolean },
 ): Html {
 	const { state, attempts, lastHttpStatus } = delivery;
 	return ui.section({
@@ -95,7 +98,7 @@ function summary(
 				["Next attempt", nextAttempt(delivery, nowMs)],
 				["Created", ui.timeTag(delivery.createdAtMs)],
 				...(delivery.finishedAtMs === null ? [] : [["Finished", ui.timeTag(delivery.finishedAtMs)] as const]),
-				["Conversion", conversionOf(called, delivery.conversionId)],
+				["Conversion", conversionOf(called, delivery, isStaff)],
 				["Callback ID", html`<span class="mono">${delivery.publicId}</span>`],
 			]),
 			state === "cancelled" ? ui.message("info", CANCELLED_WORDS[called.kind]) : null,
@@ -109,10 +112,16 @@ const CANCELLED_WORDS: Readonly<Record<ReceiverKind, string>> = {
 		"No URL was saved when this happened, or the URL was removed while the callback was pending. So it was cancelled for good, and only listen could show it.",
 };
 
-function conversionOf({ kind, ownerId }: Called, conversionId: string): Content {
+/** Links to the conversion's page, which partners must not see. */
+function conversionOf(
+	{ kind, ownerId }: Called,
+	{ conversionId, event, eventBody }: DeliveryDetail,
+	isStaff: boolean,
+): Content {
 	if (conversionId === "") return "none, because it is a test";
-	if (kind === "partner") return html`<span class="mono">${conversionId}</span>`;
-	return html`<a class="mono" href="${conversionPath(ownerId, conversionId)}">${conversionId}</a>`;
+	if (kind === "partner" && !isStaff) return html`<span class="mono">${conversionId}</span>`;
+	const programmeId = kind === "shop" ? ownerId : readPartnerEvent(event, eventBody, 0).programId;
+	return html`<a class="mono" href="${conversionPath(programmeId, conversionId)}">${conversionId}</a>`;
 }
 
 /**

@@ -98,6 +98,42 @@ test("a failed callback is listed with its cause and without the order, has a pa
 	assert.match((await browser.open(`${base}/deliveries/${deliveryId}`)).text, /Delivered/);
 });
 
+test("staff see on a conversion's page how the partner was told, with a link to the callback, and the shop's owner does not", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, partnership, programme, partner } = shop;
+	const [staff, owner] = [
+		await site.signIn(await site.addStaff()),
+		await site.signIn(await site.addOwner(programme)),
+	];
+	const conversion = await addCredited(shop, partnership);
+	const path = `/programmes/${programme.public_id}/conversions/${conversion.public_id}`;
+	const untold = (await staff.open(path)).text;
+	assert.match(
+		untold,
+		/Callbacks to the partner.*The partner was not told.*\/callbacks"[^>]*>Callbacks of the partner/s,
+	);
+	await saveUrl(shop);
+	await site.store.transact((trx) =>
+		decideConversion(trx, site.deps, conversion, { move: "approve", decidedBy: "shop" }),
+	);
+	await runCallbacks(site, await receiverOf(shop), { kind: "answered", status: 500 });
+	const [, section = ""] = (await staff.open(path)).text.split('id="partner-callbacks"');
+	assert.match(section, /conversion\.approved<.*Blog<.*Retrying.*>1<.*500/s);
+	const delivery =
+		new RegExp(`href="(/partner/${partner.public_id}/deliveries/dlv_\\w+)"`).exec(section)?.[1] ?? "";
+	const callback = await staff.open(delivery);
+	assert.match(callback.text, /HTTP 500/);
+	assert.ok(callback.text.includes(`href="${path}"`), "staff get back to the conversion");
+	assert.ok(
+		!(await shop.browser.open(delivery)).text.includes(path),
+		"the partner does not see the shop's page",
+	);
+	const ofOwner = (await owner.open(path)).text;
+	assert.match(ofOwner, /Callbacks for this conversion/);
+	assert.doesNotMatch(ofOwner, /Callbacks to the partner|dlv_|tracker/);
+	assert.equal((await owner.open(delivery)).status, 404);
+});
+
 test("a test callback and the steps of a new secret work from the page", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { browser, base, site } = shop;
