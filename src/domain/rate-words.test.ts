@@ -40,7 +40,10 @@ test("rates are described in words, the general rate first", () => {
 
 test("the commissions of a partnership are listed only where they differ from its general one", () => {
 	const general = { commission: rate("10"), byType: {} };
-	assert.deepEqual(describeRates(effectiveCommissions(PROGRAMME, general), "EUR"), ["10 % of the basket"]);
+	assert.deepEqual(describeRates(effectiveCommissions(PROGRAMME, general), "EUR"), [
+		"10 % of the basket",
+		"5.00 EUR for each lead",
+	]);
 	const lead = { commission: null, byType: { LEAD: rate("0+7.00"), SALE: rate("8+1.00") } };
 	assert.deepEqual(describeRates(effectiveCommissions(PROGRAMME, lead), "EUR"), [
 		"8 % of the basket + 1.00 EUR",
