@@ -13,6 +13,7 @@ import {
 	minuteMs,
 	offsetPeriods,
 	parseTimeZone,
+	secondIn,
 } from "./zone-day.ts";
 
 for (const [zone, day, start, hours] of [
@@ -100,6 +101,20 @@ for (const [zone, at, written] of [
 		equal(Date.parse(isoTimeIn(Date.parse(at), zone)), Date.parse(at));
 	});
 }
+
+test("a page writes a time in a zone with the name of its time", () => {
+	const summer = Date.parse("2027-03-31T22:30:12.999Z");
+	const winter = Date.parse("2027-01-31T23:30:00Z");
+	for (const [atMs, zone, written] of [
+		[summer, "UTC", "2027-03-31 22:30:12 UTC"],
+		[summer, "Europe/Berlin", "2027-04-01 00:30:12 CEST"],
+		[winter, "Europe/Berlin", "2027-02-01 00:30:00 CET"],
+		[summer, "America/New_York", "2027-03-31 18:30:12 GMT-4"],
+		[summer, "Asia/Kathmandu", "2027-04-01 04:15:12 GMT+5:45"],
+	] as const) {
+		equal(secondIn(atMs, zone), written);
+	}
+});
 
 test("the number of a day agrees with its date, in every quarter of an hour of two years", () => {
 	for (const zone of [

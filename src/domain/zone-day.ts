@@ -2,7 +2,7 @@
 // accounts use the reader's, or the network's if the reader has chosen none. A day does not always have 24 hours or begin at 00:00.
 
 import { type Result, refuse, succeed } from "./fault.ts";
-import { DAY_MS, isoTime, MINUTE_MS, utcMinute } from "./time.ts";
+import { DAY_MS, isoTime, MINUTE_MS, utcMinute, utcSecond } from "./time.ts";
 
 /** Time zone of a network that has not chosen one. */
 export const DEFAULT_ZONE = "UTC";
@@ -104,6 +104,22 @@ export function minuteIn(atMs: number, zone: string): string {
 	if (zone === DEFAULT_ZONE || !isTimeZone(zone)) return utcMinute(atMs);
 	const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDateTime();
 	return `${there.toString({ smallestUnit: "minute" }).replace("T", " ")} (${zone})`;
+}
+
+/** Formats that name the time of a zone. Creating one takes longer than a page of times. */
+const zoneNames = new Map<string, Intl.DateTimeFormat>();
+
+/** Formats a time for pages, with the short name of the zone's time: "2026-07-01 13:00:00 CEST" or "... GMT-4". */
+export function secondIn(atMs: number, zone: string): string {
+	if (zone === DEFAULT_ZONE) return utcSecond(atMs);
+	const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDateTime();
+	let names = zoneNames.get(zone);
+	if (names === undefined) {
+		names = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" });
+		zoneNames.set(zone, names);
+	}
+	const name = names.formatToParts(atMs).find(({ type }) => type === "timeZoneName")?.value ?? zone;
+	return `${there.toString({ fractionalSecondDigits: 0 }).replace("T", " ")} ${name}`;
 }
 
 /** A time in a zone for files: "2026-03-01T13:00:00.000+01:00", or with "Z" if the zone is UTC. */

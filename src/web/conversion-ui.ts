@@ -102,9 +102,10 @@ export function orderCell(conversion: Conversion, programmeId: string, back: str
 	}</span>`;
 }
 
-export function statusCell(conversion: Conversion): Html {
+/** Shows the status in a list. `zone` is that of the list's days. */
+export function statusCell(conversion: Conversion, zone: string): Html {
 	const { status, reason } = conversion;
-	return html`${statusBadge(status)}${secondaryLine(nextStep(conversion))}${secondaryLine(reason === null ? null : titleCase(reason))}`;
+	return html`${statusBadge(status)}${secondaryLine(nextStep(conversion, zone))}${secondaryLine(reason === null ? null : titleCase(reason))}`;
 }
 
 function secondaryLine(content: Content): Html | null {
@@ -112,18 +113,18 @@ function secondaryLine(content: Content): Html | null {
 }
 
 /** Returns what will happen automatically and when. For a decided conversion, returns when it was decided and by whom. */
-function nextStep(conversion: Conversion): Html | null {
+function nextStep(conversion: Conversion, zone: string): Html | null {
 	const {
 		status,
 		window_ends_at_ms: endsAtMs,
 		decided_by: decidedBy,
 		decided_at_ms: decidedAtMs,
 	} = conversion;
-	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
+	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs, zone)}`;
 	if (endsAtMs !== null && status === "PARKED")
-		return html`waits for the shop's server until ${ui.dayTag(endsAtMs)}`;
+		return html`waits for the shop's server until ${ui.dayTag(endsAtMs, zone)}`;
 	if (decidedAtMs === null) return decidedBy === null ? null : html`${DECIDER_WORDS[decidedBy]}`;
-	return html`${ui.dayTag(decidedAtMs)}${decidedBy === null ? null : ` ${DECIDER_WORDS[decidedBy]}`}`;
+	return html`${ui.dayTag(decidedAtMs, zone)}${decidedBy === null ? null : ` ${DECIDER_WORDS[decidedBy]}`}`;
 }
 
 /**

@@ -2,7 +2,8 @@
 // conversion-ui.ts.
 
 import { html } from "hono/html";
-import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
+import { isoTime, utcSecond } from "../domain/time.ts";
+import { DEFAULT_ZONE, dayIn, minuteIn, secondIn } from "../domain/zone-day.ts";
 import { count, countOf, countUpTo, decimal } from "./numbers.ts";
 
 export { count, countOf, countUpTo, decimal, html };
@@ -49,19 +50,27 @@ export function badge(tone: Tone, text: string): Html {
 }
 
 /**
- * Shows a time in UTC. The page's script converts it to the reader's time zone, and shows the UTC time on
- * hover.
+ * Shows a time in UTC. The page's script converts it to the reader's time zone, and shows the UTC time on hover. A page
+ * whose filters or sums have days of the network passes the network's zone. The time is then in that zone, with and
+ * without the script, so that an entry stands on the day by which it is found.
  */
-export function timeTag(atMs: number): Html {
-	const iso = isoTime(atMs);
-	const text = `${utcDay(atMs)} ${iso.slice(11, 19)} UTC`;
-	return html`<time class="nowrap" datetime="${iso}" title="${text}">${text}</time>`;
+export function timeTag(atMs: number, zone?: string): Html {
+	const text = secondIn(atMs, zone ?? DEFAULT_ZONE);
+	const utc = utcSecond(atMs);
+	const title = text === utc ? text : `${text} (${utc})`;
+	return html`<time class="nowrap"${attrs({ datetime: isoTime(atMs), "data-zone": zone, title })}>${text}</time>`;
 }
 
-/** Shows a day without its time. */
-export function dayTag(atMs: number): Html {
-	const iso = isoTime(atMs);
-	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${utcMinute(atMs)}">${utcDay(atMs)}</time>`;
+/** Shows a day without its time. The zone is that of `timeTag`. */
+export function dayTag(atMs: number, zone?: string): Html {
+	const text = dayIn(atMs, zone ?? DEFAULT_ZONE);
+	const title = minuteIn(atMs, zone ?? DEFAULT_ZONE);
+	return html`<time class="nowrap"${attrs({ datetime: isoTime(atMs), "data-show": "day", "data-zone": zone, title })}>${text}</time>`;
+}
+
+/** Says below a list in which zone its times are. */
+export function zoneNote(zone: string): Html {
+	return padded(html`<p class="small soft">Times are in ${zone.replaceAll("_", " ")}.</p>`);
 }
 
 /** Shows a day that has no time zone, such as the day of a payment. */

@@ -105,22 +105,29 @@ export function testDeciding(browser: () => Browser): void {
 		await here.leave();
 	});
 
-	test("times name their zone: the browser's, or the one chosen under Account, or UTC without scripts", async () => {
+	test("times name their zone: the network's in lists with its days, and elsewhere the browser's or the reader's own", async () => {
 		const here = await openVisitor(browser(), setup.service.url, { storageState });
 		const { page } = here;
 		const early = page.locator(`time[title*="(${RECORDED})"]`).first();
 		const whole = () => early.getAttribute("title");
 		await page.goto(list);
-		match(await early.innerText(), /^15\sNov\s2025, 00:30$/, "to the minute");
-		match((await whole()) ?? "", /^15\sNov\s2025, 00:30:00\s(CET|GMT\+1) \(/);
+		match(await early.innerText(), /^14\sNov\s2025, 23:30$/, "to the minute");
+		match((await whole()) ?? "", /^14\sNov\s2025, 23:30:00\sUTC \(/);
+		await page.getByText("Times are in UTC.").waitFor();
+		const one = await page.getByRole("link", { name: "EARLY" }).getAttribute("href");
+		ok(one !== null);
+		const recorded = page.locator('time[datetime="2025-11-14T23:30:00.000Z"]').first();
+		await page.goto(one);
+		match(await recorded.innerText(), /^15\sNov\s2025, 00:30:00\s(CET|GMT\+1)$/, "the browser's");
 		await page.goto("/account");
 		await page.getByLabel("Time zone").selectOption("America/New_York");
 		await page.getByLabel("Language of dates and numbers").selectOption("de-DE");
 		await page.getByRole("button", { name: "Save settings" }).click();
 		await page.getByText("Saved.").waitFor();
+		await page.goto(one);
+		match(await recorded.innerText(), /^14\.11\.2025, 18:30:00\s(EST|GMT-5)$/, "the reader's own");
 		await page.goto(list);
-		match(await early.innerText(), /^14\.11\.2025, 18:30$/);
-		match((await whole()) ?? "", /^14\.11\.2025, 18:30:00\s(EST|GMT-5) \(/);
+		match(await early.innerText(), /^14\.11\.2025, 23:30$/, "in the reader's language");
 		await page.getByText("9.999.999,99").first().waitFor();
 		equal(await page.getByLabel("From (UTC)").count(), 1, "a filter has the days of the network");
 		await here.leave();

@@ -37,6 +37,7 @@ const SETTINGS_FORM = declareForm({
 	name: { label: "Your name", autocomplete: "name", isRequired: true },
 	zone: {
 		label: "Time zone",
+		hint: "Lists that are filtered by days have the network's instead.",
 		options: [BROWSERS_OWN, ...TIME_ZONES.map((zone) => ({ value: zone, label: zone.replaceAll("_", " ") }))],
 	},
 	locale: {

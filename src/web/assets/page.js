@@ -1,20 +1,34 @@
-// Improvements for pages that also work without scripts: times in the reader's zone, copy buttons, confirmation dialogs, an
+// Improvements for pages that also work without scripts: times in the reader's language and zone, copy buttons, confirmation dialogs, an
 // early check of file sizes, protection against sending a form twice, select-all, and charts. It runs again for every
 // fragment that htmx loads.
 
 (() => {
-	const dayOnly = dateFormat({ dateStyle: "medium" });
-	// The style "long" includes the name of the time zone.
-	const timeOnly = dateFormat({ timeStyle: "long" });
-	const minuteOnly = dateFormat({ timeStyle: "short" });
-	const dayOfYear = dateFormat({ month: "short", day: "numeric" });
+	const formatsOfZones = new Map();
 	// A day without a time is the same in every zone, so it must not be converted.
 	const plainDay = dateFormat({ dateStyle: "medium", timeZone: "UTC" });
 	const numbers = numberFormat();
 
-	/** Returns a format in the zone and language of the reader's account. The default is those of the browser. */
-	function dateFormat(options) {
-		const { zone, locale } = document.documentElement.dataset;
+	/**
+	 * Returns the formats of times in a zone. Times of lists that have days of the network name its zone. Other times are in
+	 * that of the reader's account.
+	 */
+	function formatsIn(zone = document.documentElement.dataset.zone) {
+		if (!formatsOfZones.has(zone)) {
+			formatsOfZones.set(zone, {
+				year: dateFormat({ year: "numeric" }, zone),
+				dayOnly: dateFormat({ dateStyle: "medium" }, zone),
+				// The style "long" includes the name of the time zone.
+				timeOnly: dateFormat({ timeStyle: "long" }, zone),
+				minuteOnly: dateFormat({ timeStyle: "short" }, zone),
+				dayOfYear: dateFormat({ month: "short", day: "numeric" }, zone),
+			});
+		}
+		return formatsOfZones.get(zone);
+	}
+
+	/** Returns a format in the language of the reader's account. The default language and zone are those of the browser. */
+	function dateFormat(options, zone) {
+		const { locale } = document.documentElement.dataset;
 		try {
 			return new Intl.DateTimeFormat(locale, { timeZone: zone, ...options });
 		} catch {
@@ -29,18 +43,19 @@
 	}
 
 	function showLocalTimes(root) {
-		const thisYear = new Date().getFullYear();
+		const now = new Date();
 		for (const element of root.querySelectorAll("time[datetime]")) {
 			const at = new Date(element.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
 			// Spaces do not break, so that a narrow cell breaks the line only between the day and the time.
 			const say = (parts) => parts.map((part) => part.format(at).replaceAll(" ", "\u00a0")).join(", ");
+			const { year, dayOnly, timeOnly, minuteOnly, dayOfYear } = formatsIn(element.dataset.zone);
 			if (!element.dateTime.includes("T")) element.textContent = say([plainDay]);
 			else if (element.dataset.show === "day") element.textContent = say([dayOnly]);
 			else if (element.closest("td") === null) element.textContent = say([dayOnly, timeOnly]);
 			else {
 				// A table cell shows only hours and minutes. The exact time appears on hover.
-				element.textContent = say([at.getFullYear() === thisYear ? dayOfYear : dayOnly, minuteOnly]);
+				element.textContent = say([year.format(at) === year.format(now) ? dayOfYear : dayOnly, minuteOnly]);
 				element.title = `${say([dayOnly, timeOnly])} (${element.dateTime.replace("T", " ").replace(/\.\d+Z/, " UTC")})`;
 			}
 		}

@@ -161,13 +161,14 @@ async function renderRows(
 	const { sort } = list.filters.query;
 	const moves = movesFor(programme === null ? "staff" : standingOf(c));
 	const columns = await columnsOf(store.db, list, rows, moves.length > 0);
-	const table = ui.dataTable({
+	const rowTable = ui.dataTable({
 		caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
 		columns,
 		rows,
 		empty: null,
 		stacks: true,
 	});
+	const table = html`${rowTable}${ui.zoneNote(list.filters.zone)}`;
 	if (moves.length === 0) return html`${table}${pages}`;
 	// The checkbox "all" is only on the list of one programme, because the job that it creates belongs to one
 	// programme.
@@ -203,7 +204,7 @@ async function columnsOf(
 		order,
 		...(listProgramme === null ? [programmeColumn(list, programmes)] : []),
 		...(creditsPartners ? [await partnerColumn(db, list, rows)] : []),
-		{ title: "Status", cell: statusCell },
+		{ title: "Status", cell: (row) => statusCell(row, list.filters.zone) },
 		...amountColumns(list),
 		recordedColumn(list),
 	];
@@ -308,8 +309,13 @@ function amountColumns(list: ConversionList): ConversionColumn[] {
 		{ ...basket, ...sortLink(list, "basket") },
 		commission,
 		amountColumn("Fee", "network_fee"),
-		{ title: "Sold", ...sortLink(list, "sale"), cell: (row) => ui.timeTag(row.occurred_at_ms) },
+		{ title: "Sold", ...sortLink(list, "sale"), cell: (row) => timeIn(list, row.occurred_at_ms) },
 	];
+}
+
+/** Shows a time in the zone of the list's days. */
+function timeIn({ filters: { zone } }: ConversionList, atMs: number): Html {
+	return ui.timeTag(atMs, zone);
 }
 
 /** Returns the last column, which has the time by which the list is filtered. */
@@ -319,8 +325,8 @@ function recordedColumn(list: ConversionList): ConversionColumn {
 		title: "Recorded",
 		...sortLink(list, "recorded"),
 		cell: (row) => {
-			const sold = html`<span class="secondary">sold ${ui.timeTag(row.occurred_at_ms)}</span>`;
-			return html`${ui.timeTag(row.created_at_ms)}${list.programme === null ? sold : null}`;
+			const sold = html`<span class="secondary">sold ${timeIn(list, row.occurred_at_ms)}</span>`;
+			return html`${timeIn(list, row.created_at_ms)}${list.programme === null ? sold : null}`;
 		},
 	};
 }
@@ -330,7 +336,7 @@ function decidedColumn(list: ConversionList): ConversionColumn {
 		title: "Decided",
 		...sortLink(list, "decision"),
 		cell: ({ decided_at_ms: decidedAtMs, created_at_ms }) =>
-			html`${decidedAtMs === null ? null : ui.timeTag(decidedAtMs)}<span class="secondary">recorded ${ui.timeTag(created_at_ms)}</span>`,
+			html`${decidedAtMs === null ? null : timeIn(list, decidedAtMs)}<span class="secondary">recorded ${timeIn(list, created_at_ms)}</span>`,
 	};
 }
 

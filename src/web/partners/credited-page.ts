@@ -73,6 +73,7 @@ async function readList(c: WebContext, { store }: PageDeps) {
 
 export async function showCredited(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { list, fields, isUnderstood, filter } = await readList(c, deps);
+	const { timeZone: zone } = c.get("network");
 	const isStaff = viewerOf(c).kind === "staff";
 	const { path, query } = list;
 	const { cursor: _, ...set } = query;
@@ -102,8 +103,9 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 							rows: page.rows,
 							stacks: true,
 							empty: noConversions(isStaff),
-							columns: COLUMNS,
+							columns: columnsIn(zone),
 						}),
+						page.rows.length === 0 ? null : ui.zoneNote(zone),
 						pager(pagesOf(deps, list, page)),
 					]
 		}</div>`,
@@ -118,7 +120,7 @@ function noConversions(isStaff: boolean): Html {
 	});
 }
 
-const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
+const columnsIn = (zone: string): readonly ui.Column<CreditedConversion>[] => [
 	{
 		title: "Conversion",
 		namesRow: true,
@@ -128,14 +130,14 @@ const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 		title: "Programme",
 		cell: ({ programme_name: name }) => html`<span class="cell-clip" title="${name}">${name}</span>`,
 	},
-	{ title: "Status", cell: decisionCell },
+	{ title: "Status", cell: (row) => decisionCell(row, zone) },
 	{
 		title: "Commission",
 		isNumber: true,
 		cell: ({ commission, basket_value: basket, currency }) =>
 			html`${ui.amount(commission, currency)}${basket === null ? null : html`<span class="secondary">of ${ui.amount(basket, currency)}</span>`}`,
 	},
-	{ title: "Sold", cell: (row) => ui.timeTag(row.occurred_at_ms) },
+	{ title: "Sold", cell: (row) => ui.timeTag(row.occurred_at_ms, zone) },
 	{ title: "Credited by", cell: ({ word }) => CREDITED_BY[word] ?? word },
 	{
 		title: "Sub IDs",
@@ -147,9 +149,12 @@ const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 ];
 
 /** Shows the status, with the day of the decision and the reason of a rejection or reversal. */
-function decisionCell({ status, decided_at_ms: decidedAtMs, reason }: CreditedConversion): Html {
+function decisionCell(
+	{ status, decided_at_ms: decidedAtMs, reason }: CreditedConversion,
+	zone: string,
+): Html {
 	const lines = [
-		...(decidedAtMs === null ? [] : [ui.dayTag(decidedAtMs)]),
+		...(decidedAtMs === null ? [] : [ui.dayTag(decidedAtMs, zone)]),
 		...(reason === null ? [] : [titleCase(reason)]),
 	];
 	return html`${statusBadge(status)}${lines.map((line) => html`<span class="secondary">${line}</span>`)}`;

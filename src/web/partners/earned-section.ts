@@ -194,7 +194,7 @@ export async function partnershipTable(
 	const isCut =
 		asked.span.fromMs < keptFromMs && rows.some((partnership) => partnership.created_at_ms < keptFromMs);
 	const cut = ui.padded(
-		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs)} are no longer on record.</p>`,
+		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs, asked.zone)} are no longer on record.</p>`,
 	);
 	return earnedPart(deps, ids, asked, ({ totals, clicks }) => {
 		const totalsOf = ({ id }: NamedPartnership) => totals.filter((total) => total.partnershipId === id);
@@ -208,7 +208,7 @@ export async function partnershipTable(
 					title,
 					namesRow: true,
 					cell: (partnership) =>
-						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership)}<div class="secondary">${rateOf(partnership)}</div>`,
+						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership, asked.zone)}<div class="secondary">${rateOf(partnership)}</div>`,
 				},
 				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
 				...moneyColumns<NamedPartnership>(totalsOf),
@@ -236,15 +236,17 @@ export function partnershipPath(partnership: NamedPartnership): string {
 	return programmePartnerPath(partnership.programme_public_id, partnership.public_id);
 }
 
-export function stateOf(partnership: NamedPartnership): Html {
+/** Shows whether a partnership is active, with the day in the network's zone. */
+export function stateOf(partnership: NamedPartnership, zone: string): Html {
 	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = partnership;
-	if (endedAtMs === null) return html`<span class="secondary">Active since ${ui.dayTag(sinceMs)}</span>`;
+	if (endedAtMs === null)
+		return html`<span class="secondary">Active since ${ui.dayTag(sinceMs, zone)}</span>`;
 	const ended = partnership.ended_by_staff === 1 ? "Ended by the network" : "Ended";
 	const clicks =
 		partnership.clicks_ended_at_ms === null
 			? null
 			: html`<span class="secondary">Its clicks credit nobody any more</span>`;
-	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>${clicks}`;
+	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs, zone)}</span>${clicks}`;
 }
 
 /** Shows the commission of a partnership in words. */

@@ -51,7 +51,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
 	const isStaff = viewerOf(c).kind === "staff";
 	const hint = "Your commission. Recorded sales wait for approval.";
-	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
+	const about = html`Partner since ${ui.dayTag(partner.created_at_ms, c.get("network").timeZone)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
 	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const ids = rows.map((partnership) => partnership.id);
 	const links = await pagePartnerLinks(deps.store.db, ids, { limit: 1 });

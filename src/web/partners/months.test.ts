@@ -1,6 +1,8 @@
-import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { noteAudit } from "../../store/queries/audit.ts";
 import { plain } from "../conversions/shop.test-support.ts";
+import { addEntry } from "../statements/issued-statements.test-support.ts";
 import { addCredited, openPartnerShop } from "./partner-shop.test-support.ts";
 
 /** 1 November in Berlin, but still 31 October in UTC. */
@@ -98,6 +100,56 @@ test("the months are named, and pages and files name the network's time zone", a
 	const file = await browser.open(`${base}/conversions/export.csv`);
 	match(file.text, /2026-11-01T00:30:00\.000\+01:00,2026-11-01T00:30:00\.000\+01:00,/);
 	match(file.headers.get("content-disposition") ?? "", /-2026-11-01\.csv/);
+});
+
+test("lists with days of the network show each time on the day by which it is found, without scripts too", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, programme, partner, partnership, base } = shop;
+	const sold = await addCredited(shop, partnership, {
+		...{ status: "APPROVED", occurred_at_ms: LATE_MS, created_at_ms: LATE_MS, decided_at_ms: LATE_MS },
+	});
+	const earned = {
+		kind: "EARNED",
+		amount: "7.50",
+		currency: "EUR",
+		atMs: LATE_MS,
+		conversion: sold,
+	} as const;
+	await addEntry(site, partnership, earned);
+	await noteAudit(site.store.db, { personId: null, action: "key.issued", subject: "key_1" }, LATE_MS);
+	site.moveClock(Date.UTC(2026, 10, 2, 12) - site.deps.clock.nowMs());
+	const staff = await site.signIn(await site.addStaff());
+	const browser = await site.signIn(shop);
+	const november = "from=2026-11-01&to=2026-11-01";
+	const list = `/programmes/${programme.public_id}/conversions`;
+	const timesOn = async (reader: typeof staff, path: string) => {
+		const { status, text } = await reader.open(path);
+		equal(status, 200, path);
+		const shown = [...text.matchAll(/<time[^>]*data-zone="([^"]+)"[^>]*>([^<]+)</g)];
+		return { zones: [...new Set(shown.map(([, zone]) => zone))], days: shown.map(([, , day]) => day), text };
+	};
+	for (const [zone, written] of [
+		["Europe/Berlin", "2026-11-01 00:30:00 CET"],
+		["UTC", "2026-10-31 23:30:00 UTC"],
+	] as const) {
+		await site.setZone(zone);
+		const days = zone === "UTC" ? "from=2026-10-31&to=2026-10-31" : november;
+		for (const [reader, path] of [
+			[browser, `${base}/entries`],
+			[browser, `${base}/conversions?${days}`],
+			[staff, `/system/audit?action=key.issued&${days}`],
+			[staff, `${list}?${days}`],
+			[staff, `${list}?${days}&dates=decision`],
+			[staff, `/conversions?${days}`],
+		] as const) {
+			const { zones, days: shown, text } = await timesOn(reader, path);
+			deepEqual(zones, [zone], path);
+			ok(shown.includes(written), `${path}: ${shown}`);
+			match(text, new RegExp(`Times are in ${zone.replaceAll("_", " ")}\\.`), path);
+			for (const day of shown) equal(day?.slice(0, 10), written.slice(0, 10), path);
+		}
+	}
+	equal(partner.name, "Blog");
 });
 
 test("a partner sees the day and the reason of a rejection or reversal, in the list and in the file", async (t) => {

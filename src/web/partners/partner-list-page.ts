@@ -117,7 +117,7 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 				show: async (asked) => {
 					const request = { search: query.search, after: cursorOf(deps, list), limit: PAGE_ROWS };
 					const page = await readPage(deps, request);
-					const table = ({ totals }: Earned) => partnerTable(page.rows, page.linesOf(totals), query);
+					const table = ({ totals }: Earned) => partnerTable(page.rows, page.linesOf(totals), asked);
 					return [
 						await earnedPart(deps, page.partnershipIds, asked, table),
 						pager(pagesOf(deps, list, page)),
@@ -211,7 +211,7 @@ async function readPage({ store: { reader: db } }: PageDeps, request: Parameters
 function partnerTable(
 	rows: readonly Partner[],
 	totals: readonly Total[],
-	{ search, from, to }: AskedDays["query"],
+	{ query: { search, from, to }, zone }: AskedDays,
 ): Html {
 	const byPartner = Map.groupBy(totals, ({ partner_id }) => partner_id);
 	return ui.dataTable<Partner>({
@@ -224,7 +224,7 @@ function partnerTable(
 				title: "Partner",
 				namesRow: true,
 				cell: (partner) =>
-					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms)}</span><span class="secondary break">${partner.site}</span>`,
+					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms, zone)}</span><span class="secondary break">${partner.site}</span>`,
 			},
 			...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
 		],

@@ -142,7 +142,7 @@ async function renderPartnership(
 	);
 	const next = await nextStep(c, deps, page.programmeOf(c));
 	const facts = ui.facts([
-		["State", stateOf(partnership)],
+		["State", stateOf(partnership, c.get("network").timeZone)],
 		["Commission", rateOf(partnership)],
 		["Terms when it began", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),

@@ -60,6 +60,7 @@ export async function showEntries(c: WebContext, deps: PageDeps): Promise<Respon
 	const list = { name: `entries of partner:${partner.id}`, path, query: read.query, cursorName: "cursor" };
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
 	const filter = { partnerId: partner.id, kind };
+	const { timeZone: zone } = c.get("network");
 	const page = isUnderstood ? await listEntries(deps.store.reader, filter, request) : null;
 	return answerPage(c, {
 		title: "Statements",
@@ -80,14 +81,18 @@ export async function showEntries(c: WebContext, deps: PageDeps): Promise<Respon
 			})}${
 				page === null
 					? notUnderstood("Correct the field marked above. Nothing is listed until then.")
-					: [entryTable(page.rows, publicId, isStaff), pager(pagesOf(deps, list, page))]
+					: [
+							entryTable(page.rows, publicId, isStaff, zone),
+							page.rows.length === 0 ? null : ui.zoneNote(zone),
+							pager(pagesOf(deps, list, page)),
+						]
 			}</div>`,
 			isStaff ? await adjustmentSection(c, deps) : null,
 		],
 	});
 }
 
-function entryTable(rows: readonly ListedEntry[], partnerId: string, isStaff: boolean): Html {
+function entryTable(rows: readonly ListedEntry[], partnerId: string, isStaff: boolean, zone: string): Html {
 	const who: ui.Column<ListedEntry> = {
 		title: "By",
 		cell: ({ email }) => (email === null ? html`<span class="faint">—</span>` : ui.emailText(email)),
@@ -102,7 +107,8 @@ function entryTable(rows: readonly ListedEntry[], partnerId: string, isStaff: bo
 		}),
 		columns: [
 			{ title: "Entry", namesRow: true, cell: whatOf },
-			{ title: "Written", cell: ({ at_ms }) => ui.timeTag(at_ms) },
+			// The month of a statement has the entries of its days in the network's zone.
+			{ title: "Written", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
 			{ title: "Amount", isNumber: true, cell: ({ amount, currency }) => ui.amount(amount, currency) },
 			{
 				title: "Reason",

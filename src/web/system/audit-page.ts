@@ -102,7 +102,12 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 			})}${
 				page === null
 					? notUnderstood(html`Correct it above, or <a href="${AUDIT_PATH}">see all entries</a>.`)
-					: table(page, await readAuditSubjects(deps.store.db, page.rows), pagesOf(deps, list, page))
+					: table(
+							page,
+							await readAuditSubjects(deps.store.db, page.rows),
+							pagesOf(deps, list, page),
+							c.get("network").timeZone,
+						)
 			}`,
 		})}`,
 	});
@@ -149,20 +154,20 @@ async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
 	return { filters, filter };
 }
 
-function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages): Html {
+function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages, zone: string): Html {
 	return html`${ui.dataTable<ListedAuditEntry>({
 		caption: "Audit entries, the newest first",
 		rows: page.rows,
 		stacks: "tight",
 		empty: ui.emptyState({ title: "Nothing found", text: "No entries match." }),
 		columns: [
-			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms) },
+			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
 			{ title: "Who", cell: whoCell },
 			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
 			{ title: "Programme", cell: programmeCell },
 			{ title: "Details", cell: (entry) => auditDetails(entry, subjects) },
 		],
-	})}${pager(pages)}`;
+	})}${ui.zoneNote(zone)}${pager(pages)}`;
 }
 
 function whoCell({ email, name, address, tokenName }: ListedAuditEntry): Html {

@@ -46,7 +46,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 				label: "Programme ID",
 				value: typed.programme,
 			})}`,
-		})}${typed.from === "" ? null : preview(found, { ...typed, asOfMs: String(nowMs) })}`,
+		})}${typed.from === "" ? null : preview(found, { ...typed, asOfMs: String(nowMs) }, zone)}`,
 	})}`;
 	return answerPage(c, { title: "Failed callbacks", active: "system", body });
 }
@@ -83,7 +83,11 @@ function countFailed(programmes: readonly FailedReceiver[]): number {
 	return programmes.reduce((sum, { failed }) => sum + failed, 0);
 }
 
-function preview(found: readonly FailedReceiver[], hidden: Readonly<Record<string, string>>): Html {
+function preview(
+	found: readonly FailedReceiver[],
+	hidden: Readonly<Record<string, string>>,
+	zone: string,
+): Html {
 	const what = `${countOf(countFailed(found), "callback")} of ${countOf(found.length, "receiver")}`;
 	const button = ui.buttonForm({
 		action: RESEND_PATH,
@@ -105,8 +109,8 @@ function preview(found: readonly FailedReceiver[], hidden: Readonly<Record<strin
 					html`<a href="${kind === "shop" ? integrationPath(publicId) : partnerCallbacksPath(publicId)}">${name}</a>${kind === "shop" ? null : html`<span class="secondary">Partner</span>`}`,
 			},
 			{ title: "Failed", cell: ({ failed }) => ui.count(failed) },
-			{ title: "Oldest", cell: ({ oldestAtMs }) => ui.timeTag(oldestAtMs) },
-			{ title: "Newest", cell: ({ newestAtMs }) => ui.timeTag(newestAtMs) },
+			{ title: "Oldest", cell: ({ oldestAtMs }) => ui.timeTag(oldestAtMs, zone) },
+			{ title: "Newest", cell: ({ newestAtMs }) => ui.timeTag(newestAtMs, zone) },
 		],
-	})}`;
+	})}${found.length === 0 ? null : ui.zoneNote(zone)}`;
 }
