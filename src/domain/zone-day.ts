@@ -59,6 +59,13 @@ export function dayIn(atMs: number, zone: string): string {
 	return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
 }
 
+/** Returns the first of so many days in a row, of which the last is given. A day may have 23 or 25 hours. */
+export function firstOfDays(lastDay: string, count: number): string {
+	return Temporal.PlainDate.from(lastDay)
+		.subtract({ days: count - 1 })
+		.toString();
+}
+
 /** Returns the first moment after a day (YYYY-MM-DD) in a time zone. */
 export function dayEndMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day).add({ days: 1 }), zone);

@@ -12,7 +12,12 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { MAX_CODES } from "../../src/partners/partnerships.ts";
 import { insertCodes, insertPartnerLinks } from "../../src/store/queries/partners.ts";
 import type { Store } from "../../src/store/store.ts";
-import { addPartner } from "../../src/web/partners/partner-shop.test-support.ts";
+import {
+	addCredited,
+	addCreditingProgramme,
+	addPartner,
+	join,
+} from "../../src/web/partners/partner-shop.test-support.ts";
 import { START_MS } from "../../src/web/test-site.test-support.ts";
 import { createClock, type MovableClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -646,6 +651,35 @@ eachDatabase("calls with a token at the same moment", (database) => {
 		const renamed = await rename("PATCH", path, { body: { name: "First" } });
 		deepEqual([renamed.json["name"], renamed.json["site"]], ["First", site]);
 	});
+});
+
+test("totals without a first day have thirty days of the network's zone, also across a change of the clocks", async (t) => {
+	const { site } = await openTokenSite(t);
+	await site.setZone("Europe/Berlin");
+	const { partner } = await addPartner(site, "Partner");
+	const partnership = await join(site, await addCreditingProgramme(site, "Shop"), partner);
+	for (const [at, commission] of [
+		["2026-03-11T22:59:59Z", "1.00"],
+		["2026-03-11T23:00:00Z", "2.00"],
+		["2026-04-10T21:59:59Z", "4.00"],
+		["2026-04-10T22:00:00Z", "8.00"],
+	] as const) {
+		const atMs = Date.parse(at);
+		const times = { occurred_at_ms: atMs, created_at_ms: atMs };
+		await addCredited({ site }, partnership, { ...times, commission });
+	}
+	site.moveClock(Date.parse("2026-04-12T12:00:00Z") - site.deps.clock.nowMs());
+	const browser = await site.signIn(await site.addStaff());
+	const call = createCall(
+		site,
+		await issueOnPage(browser, `/partner/${partner.public_id}/api`, { name: "Reports" }),
+	);
+	const { json } = await call("GET", "/v1/partner/totals?to=2026-04-10");
+	const items = json["items"] as { day: string; commission: string }[];
+	deepEqual(items.map(({ day, commission }) => [day, commission]).sort(), [
+		["2026-03-12", "2.00"],
+		["2026-04-10", "4.00"],
+	]);
 });
 
 test("a token ends with the access of its issuer, with its time, and when it is revoked", async (t) => {

@@ -13,7 +13,7 @@ import { CREDIT_WORDS } from "../../domain/credit.ts";
 import { type Result, refuse, succeed } from "../../domain/fault.ts";
 import { decimalCount, formatMinor, zeroIn } from "../../domain/money.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
-import { dayEndMs, dayIn, dayStartMs, isDay } from "../../domain/zone-day.ts";
+import { dayEndMs, dayIn, dayStartMs, firstOfDays, isDay } from "../../domain/zone-day.ts";
 import { type CreditedConversion, listCredited } from "../../store/queries/credited.ts";
 import { findBalances } from "../../store/queries/entries.ts";
 import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../../store/queries/partners.ts";
@@ -176,7 +176,7 @@ function readTotals(
 		return refuse("invalid_field", `${name} ${rule}`, name);
 	}
 	const to = query.to ?? dayIn(nowMs, zone);
-	const from = query.from ?? dayIn(dayStartMs(to, zone) - (DEFAULT_DAYS - 1) * DAY_MS, zone);
+	const from = query.from ?? firstOfDays(to, DEFAULT_DAYS);
 	const span = { fromMs: dayStartMs(from, zone), beforeMs: dayEndMs(to, zone) };
 	if (from > to) return refuse("invalid_field", "from must not be after to.", "from");
 	const days = Math.round((span.beforeMs - span.fromMs) / DAY_MS);
