@@ -45,7 +45,7 @@ export function commissionSection(
 		title: typed === undefined ? "Commission by event type" : "Commission by event type, not saved yet",
 		hint: "A commission for an event type goes before a general one, and this partner's before the programme's.",
 		body: ui.dataTable<Row>({
-			caption: "Commission by event type",
+			caption: "What each event type earns",
 			rows,
 			stacks: true,
 			empty: null,
