@@ -48,7 +48,7 @@ test("a backup that is taken under load, restored, held and released has everyth
 
 	const verified = await home.runHere(["verify", backup, "--passphrase-file", passphraseFile], settings);
 	equal(verified.code, 0, verified.stdout);
-	match(verified.stdout, /^ok +ledger +34 rules hold/m);
+	match(verified.stdout, /^ok +ledger +\d+ rules hold/m);
 	match(verified.stdout, /^ok +key +it opens all 1 signing secrets$/m);
 
 	const elsewhere = join(home.folder, "elsewhere.db");
