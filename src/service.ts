@@ -220,10 +220,17 @@ interface AppState {
 function createAppState({ config, workplace, metrics, installation, background }: RunningParts): AppState {
 	const { clock, publicUrl, log } = workplace;
 	const { database } = config;
-	const readiness = createReadiness(workplace);
+	// After a failover or a restart of the database, the calls that failed meanwhile say nothing about the present.
+	const readiness = createReadiness({ ...workplace, onUsable: () => storing.note(null) });
+	const readinessLoop = startLoop({
+		clock,
+		everyMs: readiness.nextCheckMs,
+		run: readiness.check,
+		onFailure: (error) => log.error({ err: error }, "the check of the database failed"),
+	});
 	const limitedCalls = createLimitedCalls(workplace);
 	const clickCounts = createClickCounts(workplace);
-	const storing = createStoringWatch(clock);
+	const storing = createStoringWatch(clock, readinessLoop.runSoon);
 	const stopping = new AbortController();
 	let isStopping = false;
 	const unready = (): Unready | null => {
@@ -235,12 +242,7 @@ function createAppState({ config, workplace, metrics, installation, background }
 	return {
 		limitedCalls,
 		clickCounts,
-		readinessLoop: startLoop({
-			clock,
-			everyMs: readiness.nextCheckMs,
-			run: readiness.check,
-			onFailure: (error) => log.error({ err: error }, "the check of the database failed"),
-		}),
+		readinessLoop,
 		becomeUnready() {
 			isStopping = true;
 		},

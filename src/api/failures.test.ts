@@ -54,7 +54,10 @@ test("if the database is out of reach, read-only or full, a call is answered wit
 
 test("three batches in a row that a full database refuses make storing fail, until one is stored or time has passed", () => {
 	const clock = createClock();
-	const storing = createStoringWatch(clock);
+	let checks = 0;
+	const storing = createStoringWatch(clock, () => {
+		checks += 1;
+	});
 	const full = Object.assign(new Error("full"), { code: "53100" });
 	const held = Object.assign(new Error("held"), { code: "55P03" });
 	const after = (...results: readonly unknown[]) => {
@@ -65,6 +68,7 @@ test("three batches in a row that a full database refuses make storing fail, unt
 	assert.equal(after(full), true);
 	assert.equal(after(null), false);
 	assert.equal(after(full, full, full), true);
+	assert.equal(checks, 2, "the database is to be checked once each time");
 	return clock.moveBy(10_000).then(() => assert.equal(storing.isFailing(), false, "tried again"));
 });
 

@@ -43,8 +43,15 @@ const FAILED_BATCHES = 3;
  */
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
-/** Watches whether calls can be stored. A database server with a full disk still answers the check of `/readyz`. */
-export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
+/**
+ * Watches whether calls can be stored. A database server with a full disk still answers the check of `/readyz`.
+ * `onFailing` is called when too many batches in a row have failed. The database should then be checked at once. If the
+ * check fails too, the database itself is the cause, and calls count as storable again when it has recovered.
+ */
+export function createStoringWatch(
+	clock: Pick<Clock, "nowMs">,
+	onFailing: () => void = () => undefined,
+): StoringWatch {
 	let [failed, failedAtMs] = [0, 0];
 	return {
 		note(error) {
@@ -53,6 +60,7 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 			if (!isDatabaseUnavailable(error) || waitedForLock(error) || wasEndedForOthers(error)) return;
 			failed++;
 			failedAtMs = clock.nowMs();
+			if (failed === FAILED_BATCHES) onFailing();
 		},
 		isFailing: () => failed >= FAILED_BATCHES && clock.nowMs() - failedAtMs < TRY_AGAIN_MS,
 	};

@@ -9,7 +9,11 @@ test("a database that fails now and then is not ready until it has answered stea
 	const clock = createClock();
 	const log = createLog();
 	let answer: () => Promise<boolean> = async () => true;
-	const readiness = createReadiness({ store: { acceptsWrites: () => answer() }, clock, log });
+	let usable = 0;
+	const onUsable = () => {
+		usable += 1;
+	};
+	const readiness = createReadiness({ store: { acceptsWrites: () => answer() }, clock, log, onUsable });
 	assert.equal(await readiness.check(), "answers");
 
 	answer = () => Promise.reject(Object.assign(new Error("too many clients"), { code: "53300" }));
@@ -25,8 +29,10 @@ test("a database that fails now and then is not ready until it has answered stea
 	await clock.moveBy(STEADY_MS - 1);
 	assert.equal(await readiness.check(), "answers again");
 	await clock.moveBy(1);
+	assert.equal(usable, 0);
 	assert.equal(await readiness.check(), "answers");
 	assert.equal(readiness.last(), "answers");
+	assert.equal(usable, 1, "the rest of the process hears of it once");
 });
 
 test("a database that refuses writes is read-only, whether it says so or its connection fails with that code", async () => {

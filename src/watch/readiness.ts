@@ -36,6 +36,8 @@ export interface ReadinessDeps {
 	store: Pick<Store, "acceptsWrites">;
 	clock: Pick<Clock, "after" | "monotonicMs">;
 	log: Log;
+	/** Called when a database that had failed counts as usable again. */
+	onUsable?: () => void;
 }
 
 /**
@@ -58,7 +60,7 @@ const CHECK_AGAIN_MS = SECOND_MS;
 /** Maximum age of a result that `/readyz` returns. */
 const MAX_AGE_MS = SECOND_MS;
 
-export function createReadiness({ store, clock, log }: ReadinessDeps): Readiness {
+export function createReadiness({ store, clock, log, onUsable }: ReadinessDeps): Readiness {
 	let state: DatabaseState = "answers";
 	/** Time of the last failed check, or null if no check has failed since the database was last usable. */
 	let failedAtMs: number | null = null;
@@ -88,7 +90,9 @@ export function createReadiness({ store, clock, log }: ReadinessDeps): Readiness
 		const isSteady = failedAtMs === null || nowMs - failedAtMs >= STEADY_MS;
 		state = isSteady ? "answers" : "answers again";
 		if (isSteady) failedAtMs = null;
-		if (isSteady && before !== "answers") log.info({}, "the database can be used again");
+		if (!isSteady || before === "answers") return;
+		log.info({}, "the database can be used again");
+		onUsable?.();
 	}
 
 	function check(): Promise<DatabaseState> {

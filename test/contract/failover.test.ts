@@ -16,6 +16,13 @@ import { openFreezableLine } from "./silent-line.ts";
 
 const NAME = "ringback";
 const RETRY_MS = 100;
+/** Key that all processes of an installation share. */
+const SECRET_KEY = "ab".repeat(32);
+/**
+ * Time within which every process is ready after the promotion. Two seconds of it are the time for which the database
+ * must answer, and most of the rest is for a busy machine.
+ */
+const READY_WITHIN_MS = 7_000;
 const SETTINGS = { fsync: "off" };
 
 test("with several hosts the primary is found, and after a failover the promoted standby is used", async (t) => {
@@ -34,11 +41,26 @@ test("with several hosts the primary is found, and after a failover the promoted
 	equal(await shop.report("before"), 201);
 	deepEqual(await listListeners(primary), ["ringback-all-listen"]);
 	await until(async () => (await readOrders(standby)).includes("before"));
+	const web = await start(t, { DATABASE_URL: address, RINGBACK_ROLE: "web" });
+	const readiness = async ({ url }: Service) => (await fetch(`${url}/readyz`)).status;
 
 	await primary.stop();
+	// A load balancer sends calls until it knows that the processes are unready, and none after that.
+	for (const { url } of [service, web]) {
+		for (let call = 0; call < 3; call++) equal(await shop.report("meanwhile", url), 503);
+	}
+	await until(async () => (await readiness(service)) === 503 && (await readiness(web)) === 503);
 	await query(standby, "select pg_promote()");
+	const promotedAtMs = performance.now();
+	await Promise.all(
+		[service, web].map(async (process) => {
+			await until(async () => (await readiness(process)) === 200);
+			const tookMs = Math.round(performance.now() - promotedAtMs);
+			t.diagnostic(`ready ${tookMs} ms after the promotion`);
+			ok(tookMs < READY_WITHIN_MS, `it was ready after ${tookMs} ms`);
+		}),
+	);
 	while ((await shop.report("after")) !== 201) await wait(RETRY_MS);
-	await until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
 	deepEqual(await readOrders(standby), ["after", "before"]);
 	await until(async () => (await listListeners(standby)).length === 1);
 });
@@ -99,17 +121,18 @@ async function start(
 ): Promise<Service> {
 	const opened = await prepareService({ database: "SQLite" });
 	t.after(() => opened.close());
-	return opened.start(settings);
+	return opened.start({ RINGBACK_SECRET_KEY: SECRET_KEY, ...settings });
 }
 
 async function openShop(service: Service) {
 	const { apiKey: key, secret } = await openAccount(service);
 	return {
-		async report(orderId: string): Promise<number> {
+		/** Reports a sale, to the service or to another process of the installation. */
+		async report(orderId: string, url = service.url): Promise<number> {
 			const path = "/v1/conversions";
 			const body = JSON.stringify({ orderId, basketValue: "10.00" });
 			const { headers } = signedRequest("POST", path, { key, secret }, { nowMs: Date.now(), body });
-			return (await fetch(service.url + path, { method: "POST", headers, body })).status;
+			return (await fetch(url + path, { method: "POST", headers, body })).status;
 		},
 	};
 }
