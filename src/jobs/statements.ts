@@ -6,11 +6,8 @@ import { decimalCount, zeroIn } from "../domain/money.ts";
 import { checkMonth, type DueStatement, findDue } from "../statements/due.ts";
 import { type ExpectedStatement, type IssueOutcome, issueStatements } from "../statements/issue.ts";
 import { type Job, monthOfJob } from "../store/queries/jobs.ts";
-import {
-	findPartnersByPublicId,
-	findPartnersWithDetails,
-	listPartnersAfter,
-} from "../store/queries/statements.ts";
+import { findPartnersByPublicId } from "../store/queries/partners.ts";
+import { findPartnersWithDetails, listPartnersAfter } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
 import type { Partner } from "../store/tables/partners.ts";
 import {

@@ -6,9 +6,9 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { monthIn, writeNumber } from "../domain/statement.ts";
 import { composeIssuedMail } from "../mail/statement-mail.ts";
 import { noteAudits } from "../store/queries/audit.ts";
+import { findPartnersByPublicId } from "../store/queries/partners.ts";
 import { findProgrammeNames } from "../store/queries/programmes.ts";
 import {
-	findPartnersByPublicId,
 	insertStatementLines,
 	insertStatements,
 	keepToKeys,

@@ -57,11 +57,6 @@ export function listPartnersAfter(db: Db, afterId: number, limit: number): Promi
 	return partners.orderBy("id").limit(limit).execute();
 }
 
-export function findPartnersByPublicId(db: Db, publicIds: readonly string[]): Promise<Partner[]> {
-	if (publicIds.length === 0) return Promise.resolve([]);
-	return db.selectFrom("partners").selectAll().where("public_id", "in", publicIds).execute();
-}
-
 /** Finds the newest statement of each of these partners in each currency. */
 export function findNewestStatements(db: Db, partnerIds: readonly number[]): Promise<Statement[]> {
 	return db

@@ -3,7 +3,8 @@
 import { cellOf } from "../../jobs/kind.ts";
 import { type JudgedRow, readJudgedLines } from "../../jobs/lines.ts";
 import type { Job } from "../../store/queries/jobs.ts";
-import { findPartnersByPublicId, findPartnersWithDetails } from "../../store/queries/statements.ts";
+import { findPartnersByPublicId } from "../../store/queries/partners.ts";
+import { findPartnersWithDetails } from "../../store/queries/statements.ts";
 import type { Db } from "../../store/store.ts";
 import { pager } from "../filter-query.ts";
 import { partnerStatementsPath, withQuery } from "../paths.ts";
