@@ -13,7 +13,7 @@ import {
 	SIGNED_FAULT_CODES,
 } from "../src/domain/fault.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../src/domain/retry.ts";
-import { headerNames, userAgent } from "../src/domain/signature.ts";
+import { headerNames, USER_AGENT } from "../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../src/domain/time.ts";
 import { judgeOutcome, type Outcome } from "../src/domain/verdict.ts";
 import { fence, table } from "./markdown-text.ts";
@@ -69,7 +69,7 @@ export function sampleCallback(): {
 		headers: [
 			["Host", "shop.example"],
 			["Content-Type", "application/json"],
-			["User-Agent", userAgent("Service")],
+			["User-Agent", USER_AGENT],
 			[names.event, SAMPLE_EVENT],
 			[names.timestamp, signed.timestamp],
 			[names.nonce, EXAMPLE_NONCE],

@@ -170,7 +170,7 @@ export const SETTINGS = {
 		"RINGBACK_BRAND",
 		{ takes: BRAND_FORM, parse: (text) => (isBrand(text) ? text : undefined) },
 		null,
-		"The brand in header names: `Acme` gives `X-Acme-…` and `acme-postback/1`. It overrides the brand that staff choose. Do not change it once a shop has an API key, because every receiver would refuse callbacks.",
+		"The brand in header names: `Acme` gives `X-Acme-…`. It overrides the brand that staff choose. Do not change it once a shop has an API key, because every receiver would refuse callbacks.",
 		{ fallbackText: "chosen in the set-up, else `Service`" },
 	),
 	trustedProxies: row(

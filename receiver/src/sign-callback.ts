@@ -52,7 +52,7 @@ async function signParts(
 	const bodySha256 = await digestSha256(new TextEncoder().encode(body));
 	const canonical = formCanonical({ method, target: path, timestamp, nonce, bodySha256 });
 	const headers = {
-		"User-Agent": `${brand.toLowerCase()}-postback/1`,
+		"User-Agent": "service-postback/1",
 		[`X-${brand}-Event`]: event,
 		[`X-${brand}-Timestamp`]: timestamp,
 		[`X-${brand}-Nonce`]: nonce,

@@ -4,7 +4,7 @@
 import { type AnswerExcerpt, writeExcerpt } from "../domain/answer-excerpt.ts";
 import { concludeAttempt } from "../domain/delivery.ts";
 import { composeCallback } from "../domain/sent-request.ts";
-import { canonicalString, sha256Hex, sign, type WireNames } from "../domain/signature.ts";
+import { canonicalString, sha256Hex, sign, USER_AGENT, type WireNames } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../store/queries/queue.ts";
@@ -27,7 +27,7 @@ export type PrepareAttempt = (
 
 /** Returns a function that signs attempts. */
 export function createPreparer(random: Random): PrepareAttempt {
-	return ({ headers: names, userAgent }, delivery, receiver, nowMs) => {
+	return ({ headers: names }, delivery, receiver, nowMs) => {
 		const { url, endpointId, key } = receiver;
 		const { method, target, body } = composeCallback(receiver, delivery.eventName, delivery.eventBody, nowMs);
 		const timestamp = String(Math.floor(nowMs / 1000));
@@ -36,7 +36,7 @@ export function createPreparer(random: Random): PrepareAttempt {
 		const headers = [
 			...(method === "GET" ? [] : ["Content-Type", "application/json"]),
 			"User-Agent",
-			userAgent,
+			USER_AGENT,
 			names.event,
 			delivery.eventName,
 			names.timestamp,

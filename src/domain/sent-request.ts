@@ -6,7 +6,7 @@ import type { EventName } from "./event-name.ts";
 import { fillMacros } from "./macro-url.ts";
 import { partnerBodySentAt, readPartnerEvent } from "./partner-event.ts";
 import type { CallbackForm, EndpointForm, ReceiverKind } from "./receiver.ts";
-import { headerNames, userAgent } from "./signature.ts";
+import { headerNames, USER_AGENT } from "./signature.ts";
 
 /** The part of a callback that its signature covers, besides timestamp and nonce. */
 export interface ComposedCallback {
@@ -69,7 +69,7 @@ export function rebuildRequest(
 		url: `${origin}${target}`,
 		headers: [
 			...(method === "GET" ? [] : [["Content-Type", "application/json"] as const]),
-			["User-Agent", userAgent(brand)],
+			["User-Agent", USER_AGENT],
 			[names.event, event.event],
 			[names.timestamp, String(Math.floor(startedAtMs / 1000))],
 			[names.nonce, nonce],

@@ -14,7 +14,6 @@ import {
 	signingKey,
 	TIMESTAMP_TOLERANCE_SECONDS,
 	type TimestampVerdict,
-	userAgent,
 } from "./signature.ts";
 
 const NOW_SECONDS = 1_767_225_600;
@@ -141,9 +140,4 @@ test("contract 2.1: the headers carry the brand, and the default word is Service
 		nonce: "X-Acme-Nonce",
 		signature: "X-Acme-Signature",
 	});
-});
-
-test("contract 9: the user agent is the brand in lower case and the version 1", () => {
-	assert.equal(userAgent("Service"), "service-postback/1");
-	assert.equal(userAgent("Acme"), "acme-postback/1");
 });

@@ -107,20 +107,17 @@ export function headerNames(brand: string): HeaderNames {
 }
 
 /**
- * Returns the User-Agent header of callbacks. The trailing /1 is the only version marker (contract section
+ * User-Agent header of callbacks, whatever the brand. The trailing /1 is the only version marker (contract section
  * 9).
  */
-export function userAgent(brand: string): string {
-	return `${brand.toLowerCase()}-postback/1`;
-}
+export const USER_AGENT = "service-postback/1";
 
-/** The header names and the user agent, which contain the brand. */
+/** The brand, and the header names that contain it. */
 export interface WireNames {
 	brand: string;
 	headers: HeaderNames;
-	userAgent: string;
 }
 
 export function wireNames(brand: string): WireNames {
-	return { brand, headers: headerNames(brand), userAgent: userAgent(brand) };
+	return { brand, headers: headerNames(brand) };
 }

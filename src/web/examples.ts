@@ -4,7 +4,6 @@
 
 import { raw } from "hono/html";
 import { CLICK_PARAMETER } from "../domain/click.ts";
-import { userAgent } from "../domain/signature.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { readShippedFile } from "../shipped-files.ts";
 import { codeBlock, type Html } from "./ui.ts";
@@ -128,6 +127,5 @@ export function fillIn(text: string, { publicUrl, brand, click = CLICK_IN_FILES 
 		.replaceAll(CLICK_IN_FILES.parameter, () => click.parameter)
 		.replaceAll(secondsOf(CLICK_IN_FILES), secondsOf(click))
 		.replaceAll(/\bService\b/g, () => brand)
-		.replaceAll("HTTP_X_SERVICE_", () => `HTTP_X_${cgiBrand}_`)
-		.replaceAll(userAgent("Service"), () => userAgent(brand));
+		.replaceAll("HTTP_X_SERVICE_", () => `HTTP_X_${cgiBrand}_`);
 }

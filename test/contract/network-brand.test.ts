@@ -57,7 +57,7 @@ describe("the brand in several processes on PostgreSQL", () => {
 		for (const { rawHeaders } of shop.requests) {
 			const names = rawHeaders.filter((name) => /^X-/.test(name));
 			deepEqual(names, ["X-Acme-Event", "X-Acme-Timestamp", "X-Acme-Nonce", "X-Acme-Signature"]);
-			ok(rawHeaders.includes("acme-postback/1"));
+			ok(rawHeaders.includes("service-postback/1"));
 		}
 		const late = await changeNetwork(first, COMMAND_LINE, { brand: "Other" });
 		ok(!late.ok && late.fault.code === "brand_is_fixed");

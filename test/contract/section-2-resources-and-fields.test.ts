@@ -213,7 +213,7 @@ eachService("section 2, resources and their fields", (running) => {
 eachService(
 	"section 2.1, another brand",
 	(running) => {
-		test("contract 2.1 brand prefix: the brand is part of the headers and the user agent of callbacks, and of the headers of the shop's requests", async () => {
+		test("contract 2.1 brand prefix: the brand is part of the four headers of callbacks and of the headers of the shop's requests, and the user agent has none", async () => {
 			const programme = await running.openProgramme();
 			equal((await programme.record("A-1")).outcome, "RECORDED");
 			await programme.settled();
@@ -225,7 +225,7 @@ eachService(
 				"X-Acme-Signature",
 				"X-Acme-Timestamp",
 			]);
-			equal(callback?.headers.get("User-Agent"), "acme-postback/1");
+			equal(callback?.headers.get("User-Agent"), "service-postback/1");
 			const body = { orderId: "A-2", basketValue: "1.00" };
 			const underOldName = await programme.call("POST", "/v1/conversions", { body, brand: "Service" });
 			equal(underOldName.json.code, "missing_signature_header");

@@ -66,7 +66,7 @@ export function makeCallback(options: CallbackOptions): Callback {
 	const nonce = options.nonce ?? randomBytes(16).toString("hex");
 	const headers = {
 		"Content-Type": "application/json",
-		"User-Agent": `${brand.toLowerCase()}-postback/1`,
+		"User-Agent": "service-postback/1",
 		[`X-${brand}-Event`]: eventNameOf(body),
 		[`X-${brand}-Timestamp`]: timestamp,
 		[`X-${brand}-Nonce`]: nonce,

@@ -212,7 +212,7 @@ export function createStreamAuditor(site: {
 		const isPlain =
 			Object.keys(headers).join() === [...(isGet ? [] : ["Content-Type"]), "User-Agent", ...names].join() &&
 			(isGet || headers["Content-Type"] === "application/json") &&
-			headers["User-Agent"] === `${brand.toLowerCase()}-postback/1` &&
+			headers["User-Agent"] === "service-postback/1" &&
 			headers[`X-${brand}-Event`] === body["event"];
 		demand(isPlain, VERIFIABLE, () => `${what} has headers ${JSON.stringify(headers)}`);
 		const seconds = String(Math.floor(senderNowMs / 1_000));

@@ -84,7 +84,7 @@ function checkHeaders({ request, headers, body }: ReceivedCallback, brand: strin
 	const names = request.rawHeaders.filter((_, index) => index % 2 === 0);
 	deepEqual([...names].sort(), [...expected].sort(), "these headers and no others");
 	equal(headers.get("Content-Type"), "application/json");
-	equal(headers.get("User-Agent"), `${brand.toLowerCase()}-postback/1`);
+	equal(headers.get("User-Agent"), "service-postback/1");
 	equal(headers.get(`X-${brand}-Event`), body.event);
 	match(headers.get(`X-${brand}-Nonce`) ?? "", /^[0-9a-f]{16,}$/);
 	equal(headers.get("content-length"), String(request.body.length));

@@ -6,7 +6,7 @@ import { REASONS } from "../../domain/conversion.ts";
 import { EVENT_NAMES, type EventName } from "../../domain/event-name.ts";
 import type { ReceiverKind } from "../../domain/receiver.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
-import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, userAgent } from "../../domain/signature.ts";
+import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, USER_AGENT } from "../../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
 import { CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "../answers.ts";
@@ -159,7 +159,7 @@ export function headerParameters(
 			{ pattern: "^[0-9a-f]{64}$" },
 			signature,
 		),
-		header("User-Agent", "The `/1` is the version.", { const: userAgent(brand) }, userAgent(brand)),
+		header("User-Agent", "The `/1` is the version.", { const: USER_AGENT }, USER_AGENT),
 	];
 }
 
