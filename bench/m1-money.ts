@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { approveDue } from "../src/conversions/end-windows.ts";
+import { createKeyRing } from "../src/domain/key-ring.ts";
 import { monthBefore, monthEndMs, monthIn } from "../src/domain/statement.ts";
 import { DAY_MS } from "../src/domain/time.ts";
 import { realClock } from "../src/outside/clock.ts";
@@ -69,7 +70,7 @@ export const m1Money = defineWorkload<MoneyScale>({
 });
 
 const SESSION_DEPS = {
-	sealingKey: BENCH_SEALING_KEY,
+	keyRing: createKeyRing([BENCH_SEALING_KEY]),
 	publicUrl: "http://ringback.example",
 	clock: realClock,
 	random: createRandom(),
@@ -213,7 +214,9 @@ function signInStaff(store: Store): Promise<string> {
 }
 
 async function measurePages(kind: Database, store: Store, month: string, tools: Tools): Promise<Figure[]> {
-	const site = createTestSite(store, { change: { clock: realClock, sealingKey: BENCH_SEALING_KEY } });
+	const site = createTestSite(store, {
+		change: { clock: realClock, keyRing: createKeyRing([BENCH_SEALING_KEY]) },
+	});
 	const mira = await site.addStaff("noor@network.example");
 	const programme = await site.addProgramme("Nordlicht");
 	const pia = await site.addOwner(programme, PARTNER);

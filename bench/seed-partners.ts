@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { createClickSealer } from "../src/domain/click-token.ts";
 import { foldCode } from "../src/domain/credit.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import { createKeyRing } from "../src/domain/key-ring.ts";
 import { ALL_EVENTS, type ReceiverId } from "../src/domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { createRandom } from "../src/outside/random.ts";
@@ -31,7 +32,7 @@ const random = createRandom();
 export function seedPartners(store: Store, shops: readonly SeededShop[]): Promise<SeededPartner[]> {
 	const nowMs = Date.now();
 	const newId = (kind: "ptn" | "pts"): string => makeId(kind, nowMs, random.bytes(ID_RANDOM_BYTES));
-	const sealer = createClickSealer(BENCH_SEALING_KEY);
+	const sealer = createClickSealer(createKeyRing([BENCH_SEALING_KEY]));
 	return store.transact(async (trx) => {
 		await trx.updateTable("programmes").set({ credits_partners: 1 }).execute();
 		const seeded: SeededPartner[] = [];

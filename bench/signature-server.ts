@@ -4,6 +4,7 @@
 
 import { Hono } from "hono";
 import { readBody } from "../src/api/read-request.ts";
+import { createKeyRing } from "../src/domain/key-ring.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
@@ -16,7 +17,7 @@ import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 const [databaseUrl = ""] = process.argv.slice(2);
 const { log } = createLog("error", BENCH_IDENTITY);
 const store = openStore(databaseSetting(databaseUrl), { clock: realClock, log, name: "ringback-bench" });
-const deps = { store, clock: realClock, sealingKey: BENCH_SEALING_KEY };
+const deps = { store, clock: realClock, keyRing: createKeyRing([BENCH_SEALING_KEY]) };
 const callers = createCallers(deps, givenWire("Service"));
 const ANSWER = JSON.stringify({ outcome: "RECORDED", conversion: { id: "x".repeat(450) } });
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };

@@ -4,6 +4,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { createKeyRing } from "../src/domain/key-ring.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { startSession } from "../src/people/auth.ts";
@@ -156,7 +157,7 @@ function pagesOf({ publicId }: SeededShop, conversions: number): readonly string
 }
 
 const COOKIE_DEPS = {
-	sealingKey: BENCH_SEALING_KEY,
+	keyRing: createKeyRing([BENCH_SEALING_KEY]),
 	publicUrl: "http://ringback.example",
 	clock: realClock,
 	random: createRandom(),

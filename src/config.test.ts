@@ -31,6 +31,7 @@ test("without any setting the service runs on this machine alone, on a SQLite fi
 		database: { kind: "sqlite", path: "data/ringback.db" },
 		migrate: "auto",
 		secretKey: null,
+		formerSecretKey: null,
 		brand: null,
 		allowedPrivateRanges: [],
 		trustedProxies: [],

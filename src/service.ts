@@ -24,13 +24,13 @@ import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporar
 import { makeFirstStaffPath } from "./people/sign-in-links.ts";
 import type { AnsweredRequest, Log } from "./ports.ts";
 import { type BackgroundWork, startBackgroundWork } from "./service/background-work.ts";
+import { StartError } from "./service/start-error.ts";
 import type { StopSignal } from "./service/stop-signals.ts";
 import {
 	addMail,
 	type OpenedParts,
 	type OpenOptions,
 	openParts,
-	StartError,
 	type Workplace,
 } from "./service/workplace.ts";
 import { readSystem } from "./store/queries/system.ts";
@@ -51,8 +51,8 @@ export interface Service extends Workplace {
 	 */
 	welcomeLink: string | null;
 	/**
-	 * Resolves when a newer version of the program has migrated the schema to a version that this one does not
-	 * support. The service must then be stopped.
+	 * Resolves when this process cannot continue, because a newer program has changed the schema or because the
+	 * sealing key was replaced by one that this process does not know. The service must then be stopped.
 	 */
 	outdated: Promise<Error>;
 	/** Problems of the installation that were found at the start. */
@@ -149,7 +149,7 @@ async function startOpened(
 		url: site.url,
 		metricsUrl: metricsSite?.url ?? null,
 		welcomeLink: welcomePath === null ? null : `${workplace.publicUrl}${welcomePath}`,
-		outdated: background.schema.outdated,
+		outdated: background.fitness.outdated,
 		warnings,
 		async stop({ cause, drainMs = 0 }: StopOptions = {}) {
 			app.becomeUnready();
@@ -235,7 +235,7 @@ function createAppState({ config, workplace, metrics, installation, background }
 	let isStopping = false;
 	const unready = (): Unready | null => {
 		if (isStopping) return "stopping";
-		if (background.schema.problem !== null) return { reason: background.schema.problem.message };
+		if (background.fitness.problem !== null) return { reason: background.fitness.problem.message };
 		if (storing.isFailing()) return NOT_STORING;
 		return clock.isSure() ? null : UNSURE;
 	};

@@ -166,6 +166,13 @@ export const SETTINGS = {
 		"Seals the signing secrets at rest. On SQLite it is kept beside the file (`PATH.key`, mode 600); on PostgreSQL every process has the same.",
 		{ isSecret: true, fallbackText: "made at first start", neededWhen: "with PostgreSQL" },
 	),
+	formerSecretKey: row(
+		"RINGBACK_FORMER_SECRET_KEY",
+		{ takes: "the key that `RINGBACK_SECRET_KEY` was before", parse: parseKey },
+		null,
+		"Opens what the former key sealed, until `ringback rekey` is done. See [The sealing key](sealing-key.md).",
+		{ isSecret: true },
+	),
 	brand: row(
 		"RINGBACK_BRAND",
 		{ takes: BRAND_FORM, parse: (text) => (isBrand(text) ? text : undefined) },

@@ -25,7 +25,7 @@ export const CLICK_ROUTE = "/c/:code";
 const PATH = "/c/";
 
 export interface ClickDeps
-	extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts" | "trustedProxies" | "network"> {
+	extends Pick<AppDeps, "clock" | "random" | "keyRing" | "clickCounts" | "trustedProxies" | "network"> {
 	partnerLinks: PartnerLinkCache;
 	admission: Pick<Admission, "delayRefusal">;
 }
@@ -72,8 +72,8 @@ type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string 
 export type Clicks = ReturnType<typeof createClicks>;
 
 export function createClicks(deps: ClickDeps) {
-	const { partnerLinks, clickCounts, clock, random, sealingKey, admission } = deps;
-	const sealer = createClickSealer(sealingKey);
+	const { partnerLinks, clickCounts, clock, random, keyRing, admission } = deps;
+	const sealer = createClickSealer(keyRing);
 	const crawlers = createCrawlerCheck();
 	const unknownCodes = createRateLimiter(UNKNOWN_CODE_RATES);
 	const allUnknownCodes = createRateLimiter([ALL_UNKNOWN_CODES_RATE]);

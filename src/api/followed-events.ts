@@ -119,11 +119,11 @@ const NONCE_BYTES = 16;
  * secret is the one that callbacks are signed with. Returns null if no secret is active, or if it cannot be opened.
  */
 async function findEventSigner(
-	{ store, clock, random, sealingKey }: AppDeps,
+	{ store, clock, random, keyRing }: AppDeps,
 	receiverId: ReceiverId,
 ): Promise<((callback: ComposedCallback) => SignedEvent) | null> {
 	const active = await findActiveSecret(store.db, receiverId);
-	const secret = active === undefined ? null : openSecret(sealingKey, receiverId, active.sealed);
+	const secret = active === undefined ? null : openSecret(keyRing, receiverId, active.sealed);
 	if (secret === null) return null;
 	const key = signingKey(secret);
 	return ({ method, target, body }) => {

@@ -70,7 +70,7 @@ export function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint 
 
 async function parseRequest(
 	store: MoveStore,
-	seal: Pick<AppDeps, "sealingKey">,
+	seal: Pick<AppDeps, "keyRing">,
 	programme: Programme,
 	query: URLSearchParams,
 ): Promise<Result<StreamRequest>> {
@@ -105,7 +105,7 @@ export function refuseCursor(owner: "programme" | "partner"): Result<never> {
 }
 
 function followProgramme(
-	{ store, clock, random, sealingKey }: AppDeps,
+	{ store, clock, random, keyRing }: AppDeps,
 	{ programme, keyId, secretId, hangUp, nowMs }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
 ): Followed<Cursor> {
@@ -119,7 +119,7 @@ function followProgramme(
 		greeting,
 		start,
 		notedAtMs: nowMs,
-		writeCursor: (position) => writeCursor({ sealingKey, random }, listOf(programme), position),
+		writeCursor: (position) => writeCursor({ keyRing, random }, listOf(programme), position),
 		async read(after) {
 			const batch = await readFeed(store, programme, after, { testOnly, nowMs: clock.nowMs() });
 			const events = batch.events.map(({ event, body, position }) => ({

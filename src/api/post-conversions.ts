@@ -98,8 +98,8 @@ export function batchBody(item: z.ZodObject) {
 /** Turns a JSON object into a request about an order. */
 type Parse = (json: unknown, call: SignedCall) => Result<SharedPlan["requests"][number]>;
 
-export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "sealingKey">) {
-	const sealer = createClickSealer(deps.sealingKey);
+export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "keyRing">) {
+	const sealer = createClickSealer(deps.keyRing);
 	const sale: Parse = (json, call) => {
 		const report = parseReport(json, call, sealer);
 		return report.ok ? succeed(reportRequest(deps, call.programme, report.value)) : report;

@@ -12,6 +12,7 @@
 // takes nothing that it knows for granted: it sends nothing before a pass has renewed its row and read the queue again.
 
 import type { ReceiverId } from "../domain/receiver.ts";
+import type { OpeningKeys } from "../domain/sealing.ts";
 import { SLOTS } from "../domain/slot.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { DueDelivery, Owed, Settlement } from "../store/queries/queue.ts";
@@ -48,7 +49,7 @@ import { MAX_WAIT_MS, WaitingResults } from "./waiting-results.ts";
 
 export interface EngineDeps extends SendingDeps {
 	store: Store;
-	sealingKey: Uint8Array;
+	keyRing: OpeningKeys;
 	caps: Caps;
 	/** Called after a notice was written that may have to be mailed. */
 	onNotice: () => void;
@@ -110,7 +111,7 @@ export class Engine {
 		const { clock, store, caps } = deps;
 		this.#deps = deps;
 		this.#clockGapMs = this.#readClockGap();
-		this.#memory = new EngineMemory(caps, createTargetOpener(deps.sealingKey, deps.log));
+		this.#memory = new EngineMemory(caps, createTargetOpener(deps.keyRing, deps.log));
 		this.#failureLog = createFailureLog(deps);
 		this.#pass = createPass(store, deps.random);
 		this.#hold = new HoldWatch(deps);

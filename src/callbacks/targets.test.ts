@@ -30,7 +30,7 @@ function callbackTarget(change: Partial<CallbackTarget> = {}): CallbackTarget {
 
 function setUp(key = KEY) {
 	const log = createLog();
-	const open = createTargetOpener(key, log);
+	const open = createTargetOpener({ keys: [key] }, log);
 	const when = { readAtMs: NOW_MS, learnedAtMs: NOW_MS };
 	return {
 		log,
@@ -65,7 +65,7 @@ test("a target is fresh for a second, unless it took long to be read", () => {
 
 test("at most 10,000 targets are cached, and the oldest is dropped", () => {
 	const log = createLog();
-	const open = createTargetOpener(KEY, log);
+	const open = createTargetOpener({ keys: [KEY] }, log);
 	const when = { readAtMs: NOW_MS, learnedAtMs: NOW_MS };
 	const targetOf = (number: number) => {
 		const id = receiverId(number);

@@ -3,7 +3,7 @@
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import type { CallbackForm, ReceiverId, ReceiverKind } from "../domain/receiver.ts";
-import { openSecret } from "../domain/sealing.ts";
+import { type OpeningKeys, openSecret } from "../domain/sealing.ts";
 import { type SigningKey, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
@@ -60,7 +60,7 @@ export function isFresh({ readAtMs, learnedAtMs }: TargetReading, monotonicMs: n
  * Creates a function that decrypts secrets and parses URLs. Both cost more than a request, so the result is cached for
  * each pair of endpoint and secret.
  */
-export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget {
+export function createTargetOpener(keyRing: OpeningKeys, log: Log): OpenTarget {
 	const opened = new Map<ReceiverId, Target>();
 
 	function open(found: CallbackTarget): Target | null {
@@ -69,7 +69,7 @@ export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget
 		if (secretId === null || sealedSecret === null) return null;
 		const cached = opened.get(receiverId);
 		if (cached?.endpointId === endpointId && cached.secretId === secretId) return cached;
-		const secret = openSecret(sealingKey, receiverId, sealedSecret);
+		const secret = openSecret(keyRing, receiverId, sealedSecret);
 		if (secret === null) {
 			// The secret was encrypted with another key. The receiver's deliveries wait, and are sent when the right key is
 			// back.

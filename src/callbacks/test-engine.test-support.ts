@@ -9,6 +9,7 @@ import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { oweEvents } from "../conversions/owe.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
 import type { PostbackAnswer } from "../ports.ts";
@@ -120,7 +121,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 				return world.answer;
 			},
 		},
-		sealingKey: SEALING_KEY,
+		keyRing: createKeyRing([SEALING_KEY]),
 		log,
 		wire: givenWire("Service"),
 		caps: { perReceiver: 2, overall: 64 },

@@ -26,7 +26,7 @@ export const backupCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	run: withSettings(async (options, screen, { database, secretKey }) => {
+	run: withSettings(async (options, screen, { database, secretKey, formerSecretKey }) => {
 		if (database.kind !== "sqlite") {
 			throw new CommandError(
 				"Nothing was written, because DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql` has the commands.",
@@ -43,7 +43,7 @@ export const backupCommand: Command = {
 			: await choosePassphrase(options.text("passphrase-file"), screen);
 		const { backUpSqlite, nameBackup, removeOldBackups } = await import("../service/backup.ts");
 		const report = await backUpSqlite(
-			{ secretKey, databasePath },
+			{ secretKey, formerSecretKey, databasePath },
 			{
 				path: keep === undefined ? options.argument : nameBackup(options.argument),
 				passphrase,

@@ -19,7 +19,7 @@ export const moveCommand: Command = {
 		"Without a password in URL, PGPASSWORD or a file named by PGPASSFILE gives it.",
 		"Example: ringback move postgres://ringback@db.example:5432/ringback",
 	],
-	run: withSettings(async (options, screen, { database, secretKey }) => {
+	run: withSettings(async (options, screen, { database, secretKey, formerSecretKey }) => {
 		const url = options.argument;
 		if (database.kind !== "sqlite") {
 			throw new CommandError(
@@ -32,7 +32,7 @@ export const moveCommand: Command = {
 		const path = resolve(database.path);
 		// Progress is shown even without a terminal, because the command takes minutes and a person waits for it.
 		const tell = (stage: string) => screen.error(`${stage} …`);
-		const report = await moveToPostgres({ secretKey }, path, url, tell);
+		const report = await moveToPostgres({ secretKey, formerSecretKey }, path, url, tell);
 		const json = { from: path, rows: Object.fromEntries(report.counts), broken: report.broken };
 		const inFile = `=… the line in ${path}.key, or RINGBACK_SECRET_KEY_FILE=${path}.key`;
 		const key = secretKey === null ? inFile : " stays as it is";

@@ -93,26 +93,31 @@ function describeLedger({ ledger }: CheckedDatabase): Finding[] {
 }
 
 function describeKey(
-	{ secrets: { total, unopened }, schemaProblem }: CheckedDatabase,
+	{ sealed: { total, unopened }, schemaProblem }: CheckedDatabase,
 	key: KeySource,
 ): Finding[] {
 	if (schemaProblem !== null) return [];
 	if (key === "another passphrase")
 		return [problem("key", "the passphrase does not open the key in the backup")];
 	if (unopened !== null && unopened > 0) {
-		return [problem("key", `the key does not open ${unopened} of ${total} signing secrets`)];
+		return [
+			problem(
+				"key",
+				`the key does not open ${unopened} of ${total} sealed values (signing secrets, authenticators, mails, payment details, statements)`,
+			),
+		];
 	}
-	if (unopened !== null) return [ok("key", `it opens all ${total} signing secrets`)];
+	if (unopened !== null) return [ok("key", `it opens all ${total} sealed values`)];
 	if (key === "not tried") {
 		return [
-			ok("key", "sealed in the backup; give --passphrase-file to see whether it opens the signing secrets"),
+			ok("key", "sealed in the backup; give --passphrase-file to see whether it opens the sealed values"),
 		];
 	}
 	if (total === 0) return [ok("key", "nothing is sealed yet")];
 	return [
 		warning(
 			"key",
-			`there is none here, so whether it opens the ${total} signing secrets is not known; without it the service does not start`,
+			`there is none here, so whether it opens the ${total} sealed values is not known; without it the service does not start`,
 		),
 	];
 }

@@ -235,6 +235,8 @@ const ACTIONS = {
 	"deliveries.sent_now": "Waiting callbacks sent now",
 	"callbacks.held": "All callbacks held",
 	"callbacks.released": "All callbacks released",
+	"sealing_key.replaced": "Sealing key replaced",
+	"sealing_key.clicks_ended": "Click IDs of former sealing keys ended",
 } as const satisfies Readonly<Record<string, ActionKind>>;
 
 export type AuditAction = keyof typeof ACTIONS;

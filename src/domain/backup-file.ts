@@ -1,7 +1,7 @@
 // A backup is a plain tar file. It has three members that ordinary programs can read:
 //
 //   ringback.db.zst   the database, compressed by zstd
-//   manifest.json     the description of the backup, and the key that opens the signing secrets if it was included,
+//   manifest.json     the description of the backup, and the keys that open the sealed values if they were included,
 //                     sealed by a passphrase
 //   SHA256SUMS        the checksums of the other two, in the form that `sha256sum --check` reads
 //

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import { test } from "node:test";
 import { type Click, createClickSealer, keptSubIds, MAX_SUB_ID_BYTES, NO_SUB_IDS } from "./click-token.ts";
+import { createKeyRing } from "./key-ring.ts";
 import { SEALING_IV_BYTES } from "./sealing.ts";
 import { DAY_MS } from "./time.ts";
 
 const KEY = randomBytes(32);
-const sealer = createClickSealer(KEY);
+const sealer = createClickSealer(createKeyRing([KEY]));
 const AT_MS = Date.UTC(2026, 10, 17, 15, 30, 12, 345);
 const CLICK: Click = {
 	programmeId: 7,
@@ -24,7 +25,7 @@ test("a click ID opens to its content in any process, and has the documented len
 	for (const subIds of [NO_SUB_IDS, ["news", "", "März"], ["a".repeat(MAX_SUB_ID_BYTES), "", ""]] as const) {
 		for (const atMs of [AT_MS, AT_MS - (AT_MS % DAY_MS), 0]) {
 			const token = seal({ ...CLICK, subIds, atMs });
-			assert.deepEqual(createClickSealer(KEY).open(token), { ...CLICK, subIds, atMs });
+			assert.deepEqual(createClickSealer(createKeyRing([KEY])).open(token), { ...CLICK, subIds, atMs });
 			assert.match(token, /^[\w-]+$/);
 			assert.ok(token.length >= 67 && token.length <= 195, String(token.length));
 		}
@@ -36,7 +37,7 @@ test("a click ID opens to its content in any process, and has the documented len
 test("two click IDs of one link at the same moment have nothing visible in common", () => {
 	const [one, other] = [seal(CLICK), seal(CLICK)];
 	assert.notEqual(one.slice(5), other.slice(5));
-	assert.equal(createClickSealer(randomBytes(32)).open(one), null, "another network's key");
+	assert.equal(createClickSealer(createKeyRing([randomBytes(32)])).open(one), null, "another network's key");
 });
 
 test("a click ID that was changed, cut or spelt differently does not open", () => {

@@ -7,7 +7,8 @@
 // The numbers are bytes. In base64url a token has 67 characters without sub IDs, and at most 195. Version and
 // day determine the key, so a token whose version or day was changed cannot be decrypted.
 
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from "node:crypto";
+import { clickUse, type KeyRing } from "./key-ring.ts";
 import { SEALING_IV_BYTES } from "./sealing.ts";
 import { DAY_MS } from "./time.ts";
 
@@ -16,7 +17,6 @@ const VERSION = 1;
 const HEAD_BYTES = 3;
 const TAG_BYTES = 16;
 const FIXED_BYTES = 16;
-const KEY_BYTES = 32;
 /**
  * Maximum number of cached keys. Each day has its own key, and the longest click window has fewer days than
  * this.
@@ -47,26 +47,25 @@ export interface ClickSealer {
 	open(token: string): Click | null;
 }
 
-export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
-	const keys = new Map<number, KeyObject>();
+export function createClickSealer(keyRing: Pick<KeyRing, "derive" | "version">): ClickSealer {
+	let keys = new Map<number, readonly KeyObject[]>();
+	let { version } = keyRing;
 	// All clicks share one buffer, because its content is no longer needed once it is encrypted.
 	const plain = Buffer.alloc(FIXED_BYTES + NO_SUB_IDS.length + MAX_SUB_ID_BYTES);
 
-	function keyOf(day: number): KeyObject {
+	/** Returns the keys of a day. The first one seals, and the others are those of former sealing keys. */
+	function keysOf(day: number): readonly KeyObject[] {
+		if (version !== keyRing.version) {
+			keys = new Map();
+			version = keyRing.version;
+		}
 		const known = keys.get(day);
 		if (known !== undefined) return known;
-		const bytes = hkdfSync(
-			"sha256",
-			sealingKey,
-			"",
-			`click ids of day ${day}, version ${VERSION}`,
-			KEY_BYTES,
-		);
-		const key = createSecretKey(new Uint8Array(bytes));
+		const fresh = keyRing.derive(clickUse(day)).map((bytes) => createSecretKey(bytes));
 		const [oldest] = keys.keys();
 		if (keys.size >= MAX_KEYS && oldest !== undefined) keys.delete(oldest);
-		keys.set(day, key);
-		return key;
+		keys.set(day, fresh);
+		return fresh;
 	}
 
 	return {
@@ -82,7 +81,9 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 				plain.writeUInt8(size, end);
 				end += 1 + size;
 			}
-			const cipher = createCipheriv(ALGORITHM, keyOf(day), iv);
+			const [key] = keysOf(day);
+			if (key === undefined) throw new Error("a day has at least one key");
+			const cipher = createCipheriv(ALGORITHM, key, iv);
 			const sealed = cipher.update(plain.subarray(0, end));
 			// This call writes no more bytes, but it computes the authentication tag.
 			cipher.final();
@@ -104,19 +105,29 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 			}
 			if (bytes.readUInt8(0) !== VERSION) return null;
 			const day = bytes.readUInt16BE(1);
-			const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + SEALING_IV_BYTES);
-			const decipher = createDecipheriv(ALGORITHM, keyOf(day), iv, { authTagLength: TAG_BYTES });
-			decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-			const opened = decipher.update(bytes.subarray(HEAD_BYTES + SEALING_IV_BYTES, -TAG_BYTES));
-			try {
-				decipher.final();
-			} catch {
-				// Decryption fails if the authentication tag does not match.
-				return null;
+			for (const key of keysOf(day)) {
+				const opened = decrypt(key, bytes.subarray(HEAD_BYTES));
+				if (opened !== null) return readClick(day, opened);
 			}
-			return readClick(day, opened);
+			return null;
 		},
 	};
+}
+
+/** Decrypts a token without its head. Returns null if the key is another one, or the token was changed. */
+function decrypt(key: KeyObject, bytes: Buffer): Buffer | null {
+	const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, SEALING_IV_BYTES), {
+		authTagLength: TAG_BYTES,
+	});
+	decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+	const opened = decipher.update(bytes.subarray(SEALING_IV_BYTES, -TAG_BYTES));
+	try {
+		decipher.final();
+		return opened;
+	} catch {
+		// Decryption fails if the authentication tag does not match.
+		return null;
+	}
 }
 
 /**

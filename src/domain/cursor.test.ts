@@ -2,9 +2,10 @@ import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { type Cursor, readCursor, writeCursor } from "./cursor.ts";
+import { createKeyRing } from "./key-ring.ts";
 
 const SEAL = {
-	sealingKey: new Uint8Array(32).fill(7),
+	keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 	random: { bytes: (count: number) => randomBytes(count) },
 };
 const LIST = "deliveries of programme:7";
@@ -29,7 +30,7 @@ test("a text that is not a cursor of this list is refused", () => {
 	const text = writeCursor(SEAL, LIST, CURSOR);
 	notEqual(writeCursor(SEAL, "deliveries of programme:8", CURSOR), text);
 	equal(readCursor(SEAL, "deliveries of programme:8", text), undefined);
-	equal(readCursor({ sealingKey: new Uint8Array(32) }, LIST, text), undefined);
+	equal(readCursor({ keyRing: createKeyRing([new Uint8Array(32)]) }, LIST, text), undefined);
 	const damaged = `${text[0] === "A" ? "B" : "A"}${text.slice(1)}`;
 	for (const other of [
 		undefined,

@@ -1,8 +1,8 @@
 // Cursors mark the position at which the next page of a list starts. All lists of the API and of the pages
 // use them.
 
-import { hkdfSync } from "node:crypto";
-import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./sealing.ts";
+import { CURSOR_USE, type KeyRing } from "./key-ring.ts";
+import { openText, SEALING_IV_BYTES, sealText } from "./sealing.ts";
 
 /** Position of the last row on a page. The next page begins after it. */
 export interface Cursor {
@@ -12,7 +12,7 @@ export interface Cursor {
 }
 
 export interface CursorSeal {
-	sealingKey: Uint8Array;
+	keyRing: Pick<KeyRing, "derive">;
 	random: { bytes(count: number): Uint8Array };
 }
 
@@ -24,30 +24,26 @@ const FORM = /^[\w-]{80}$/;
 /**
  * Encrypts a position, because row numbers would reveal to a shop how much other shops sell. For the same
  * reason two cursors of the same position differ, and all cursors have the same length. `list` names the list
- * and its owner, so the cursor works only in that list.
+ * and its owner, so the cursor works only in that list. Cursors have a key of their own, because GCM with random
+ * initialization vectors is safe for about four billion uses of a key. Cursors are created by the million and must not
+ * use up the key that seals secrets.
  */
-export function writeCursor({ sealingKey, random }: CursorSeal, list: string, { at, id }: Cursor): string {
+export function writeCursor({ keyRing, random }: CursorSeal, list: string, { at, id }: Cursor): string {
 	const digits = [at, id].map((number) => String(number).padStart(DIGITS, "0")).join("");
-	const sealed = sealText(deriveKey(sealingKey), list, digits, random.bytes(SEALING_IV_BYTES));
+	const [key] = keyRing.derive(CURSOR_USE);
+	const sealed = sealText(key, list, digits, random.bytes(SEALING_IV_BYTES));
 	return Buffer.from(sealed, "base64").toString("base64url");
 }
 
 /** Decrypts a cursor. Returns undefined if the text is not a cursor of this list. */
 export function readCursor(
-	{ sealingKey }: Pick<CursorSeal, "sealingKey">,
+	{ keyRing }: Pick<CursorSeal, "keyRing">,
 	list: string,
 	text: string | undefined,
 ): Cursor | undefined {
 	// The form is checked first, because the base64 decoder silently drops characters outside its alphabet.
-	const digits = text !== undefined && FORM.test(text) ? openText(deriveKey(sealingKey), list, text) : null;
+	if (text === undefined || !FORM.test(text)) return undefined;
+	const digits = openText({ keys: keyRing.derive(CURSOR_USE) }, list, text);
 	if (digits === null) return undefined;
 	return { at: Number(digits.slice(0, DIGITS)), id: Number(digits.slice(DIGITS)) };
-}
-
-/**
- * Derives a separate key for cursors. GCM with random initialization vectors is safe for about four billion
- * uses of a key. Cursors are created by the million and must not use up the key that seals secrets.
- */
-function deriveKey(sealingKey: Uint8Array): Uint8Array {
-	return new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback cursor", SEALING_KEY_BYTES));
 }

@@ -1,16 +1,16 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { judgePassphrase, openKey, SEALED_KEY, sealKey } from "./passphrase.ts";
+import { judgePassphrase, openKeys, SEALED_KEY, sealKeys } from "./passphrase.ts";
 
 const KEY = Buffer.alloc(32, 9);
 const FRESH = { salt: Buffer.alloc(16, 1), iv: Buffer.alloc(12, 2) };
 /** One sealed key is shared by all tests, because sealing takes half a second of processor time by design. */
-const sealed = sealKey("Grüße an alle Läden", KEY, FRESH);
+const sealed = sealKeys("Grüße an alle Läden", [KEY], FRESH);
 
 test("a key opens with its passphrase, however its letters are composed, and with no other", () => {
-	deepEqual(openKey("Gru\u0308ße an alle La\u0308den", sealed), KEY);
-	equal(openKey("Grüße an alle Laden", sealed), null);
-	equal(openKey("Grüße an alle Läden", { ...sealed, salt: Buffer.alloc(16, 3).toString("base64") }), null);
+	deepEqual(openKeys("Gru\u0308ße an alle La\u0308den", sealed), [KEY]);
+	equal(openKeys("Grüße an alle Laden", sealed), null);
+	equal(openKeys("Grüße an alle Läden", { ...sealed, salt: Buffer.alloc(16, 3).toString("base64") }), null);
 	equal(sealed.sealed.includes(KEY.toString("hex")), false);
 });
 

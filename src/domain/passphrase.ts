@@ -1,4 +1,4 @@
-// Encrypts the service's sealing key with a passphrase, so that it can be stored beside the database.
+// Encrypts the service's sealing keys with a passphrase, so that they can be stored beside the database.
 // Somebody who steals a backup can try passphrases as fast as their machines allow. With scrypt, each try
 // costs 128 MB and some tenths of a second.
 
@@ -31,7 +31,7 @@ export const SEALED_KEY = z.object({
 	cost: powerOfTwo(2 ** 20),
 	blockSize: powerOfTwo(16),
 	salt: z.string(),
-	/** The key, encrypted with AES-256-GCM (see domain/sealing.ts). */
+	/** The keys in hex, one on each line, encrypted with AES-256-GCM (see domain/sealing.ts). */
 	sealed: z.string().min(SEALING_IV_BYTES + 1),
 });
 export type SealedKey = z.infer<typeof SEALED_KEY>;
@@ -42,21 +42,21 @@ export function judgePassphrase(passphrase: string): string | null {
 	return `The passphrase must have at least ${MIN_PASSPHRASE_CHARACTERS} characters. Anyone who has the backup and guesses the passphrase has every signing secret.`;
 }
 
-/** Encrypts the key with a passphrase. `salt` and `iv` must be fresh random bytes. */
-export function sealKey(
+/** Encrypts the keys with a passphrase. `salt` and `iv` must be fresh random bytes. */
+export function sealKeys(
 	passphrase: string,
-	key: Uint8Array,
+	keys: readonly Uint8Array[],
 	{ salt, iv }: { salt: Uint8Array; iv: Uint8Array },
 ): SealedKey {
 	const numbers = { cost: COST, blockSize: BLOCK_SIZE, salt: Buffer.from(salt).toString("base64") };
-	const text = Buffer.from(key).toString("hex");
+	const text = keys.map((key) => Buffer.from(key).toString("hex")).join("\n");
 	return { ...numbers, sealed: sealText(derive(passphrase, numbers), BOUND_TO, text, iv) };
 }
 
-/** Decrypts a key. Returns null if the passphrase is wrong or the sealed key was changed. */
-export function openKey(passphrase: string, { sealed, ...numbers }: SealedKey): Uint8Array | null {
-	const text = openText(derive(passphrase, numbers), BOUND_TO, sealed);
-	return text === null ? null : Buffer.from(text, "hex");
+/** Decrypts the keys. Returns null if the passphrase is wrong or the sealed text was changed. */
+export function openKeys(passphrase: string, { sealed, ...numbers }: SealedKey): Uint8Array[] | null {
+	const text = openText({ keys: [derive(passphrase, numbers)] }, BOUND_TO, sealed);
+	return text === null ? null : text.split("\n").map((line) => Buffer.from(line, "hex"));
 }
 
 function derive(passphrase: string, { cost, blockSize, salt }: Omit<SealedKey, "sealed">): Uint8Array {

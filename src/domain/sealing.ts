@@ -1,7 +1,9 @@
 // Encrypts ("seals") secrets before they are stored, with AES-256-GCM and the service's own key. Each secret
-// is bound to its owner, so a sealed secret that is copied to another row cannot be opened there.
+// is bound to its owner, so a sealed secret that is copied to another row cannot be opened there. A sealed text does
+// not name its key: all keys of the ring are tried, and the authentication tag shows which one is right.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
+import type { KeyRing } from "./key-ring.ts";
 import type { ReceiverId } from "./receiver.ts";
 
 const ALGORITHM = "aes-256-gcm";
@@ -10,33 +12,47 @@ export const SEALING_IV_BYTES = 12;
 export const SEALING_KEY_BYTES = 32;
 const TAG_BYTES = 16;
 
+/** Names of the owners to which sealed texts are bound. They are part of the sealed form, so they never change. */
+export const SEALED_FOR = {
+	receiver: (id: ReceiverId | string) => `receiver:${id}`,
+	person: (id: number | string) => `person:${id}`,
+	mail: (to: string) => `mail:${to}`,
+	paymentDetails: (partnerId: number | string) => `payment details:${partnerId}`,
+	statement: (publicId: string) => `statement:${publicId}`,
+	erasure: (publicId: string) => `erasure:${publicId}`,
+	keptKeys: (name: string) => `kept keys:${name}`,
+} as const;
+
+/** The keys that are tried to open a sealed text. */
+export type OpeningKeys = Pick<KeyRing, "keys">;
+
 /**
  * Seals a signing secret. `iv` must be fresh random bytes every time, because GCM is broken if one is used
  * twice.
  */
 export function sealSecret(key: Uint8Array, receiverId: ReceiverId, secret: string, iv: Uint8Array): string {
-	return sealText(key, `receiver:${receiverId}`, secret, iv);
+	return sealText(key, SEALED_FOR.receiver(receiverId), secret, iv);
 }
 
 /**
- * Opens a signing secret. Returns null if it was sealed with another key or for another receiver, or was
+ * Opens a signing secret. Returns null if it was sealed with an unknown key or for another receiver, or was
  * changed.
  */
-export function openSecret(key: Uint8Array, receiverId: ReceiverId, sealed: string): string | null {
-	return openText(key, `receiver:${receiverId}`, sealed);
+export function openSecret(ring: OpeningKeys, receiverId: ReceiverId, sealed: string): string | null {
+	return openText(ring, SEALED_FOR.receiver(receiverId), sealed);
 }
 
 /** Seals the secret or the backup codes of a person's authenticator. */
 export function sealForPerson(key: Uint8Array, personId: number, text: string, iv: Uint8Array): string {
-	return sealText(key, `person:${personId}`, text, iv);
+	return sealText(key, SEALED_FOR.person(personId), text, iv);
 }
 
 /**
- * Opens a text that was sealed for a person. Returns null if the key or the person is another one, or the
- * text was changed.
+ * Opens a text that was sealed for a person. Returns null if no key opens it, the person is another one,
+ * or the text was changed.
  */
-export function openForPerson(key: Uint8Array, personId: number, sealed: string): string | null {
-	return openText(key, `person:${personId}`, sealed);
+export function openForPerson(ring: OpeningKeys, personId: number, sealed: string): string | null {
+	return openText(ring, SEALED_FOR.person(personId), sealed);
 }
 
 /**
@@ -44,11 +60,11 @@ export function openForPerson(key: Uint8Array, personId: number, sealed: string)
  * recipient's address.
  */
 export function sealMail(key: Uint8Array, to: string, text: string, iv: Uint8Array): string {
-	return sealText(key, `mail:${to}`, text, iv);
+	return sealText(key, SEALED_FOR.mail(to), text, iv);
 }
 
-export function openMail(key: Uint8Array, to: string, sealed: string): string | null {
-	return openText(key, `mail:${to}`, sealed);
+export function openMail(ring: OpeningKeys, to: string, sealed: string): string | null {
+	return openText(ring, SEALED_FOR.mail(to), sealed);
 }
 
 /** Seals a text. `boundTo` names its owner, and the text can be opened only with the same name. */
@@ -59,7 +75,16 @@ export function sealText(key: Uint8Array, boundTo: string, text: string, iv: Uin
 	);
 }
 
-export function openText(key: Uint8Array, boundTo: string, sealed: string): string | null {
+/** Opens a sealed text with one of the keys. Returns null if none of them opens it. */
+export function openText({ keys }: OpeningKeys, boundTo: string, sealed: string): string | null {
+	for (const key of keys) {
+		const text = openWith(key, boundTo, sealed);
+		if (text !== null) return text;
+	}
+	return null;
+}
+
+function openWith(key: Uint8Array, boundTo: string, sealed: string): string | null {
 	const bytes = Buffer.from(sealed, "base64");
 	if (bytes.length < SEALING_IV_BYTES + TAG_BYTES) return null;
 	const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, SEALING_IV_BYTES), {

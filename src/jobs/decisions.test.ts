@@ -10,6 +10,7 @@ import { PLAIN_FORM } from "../conversions/csv-file.ts";
 import type { Side } from "../conversions/decide.ts";
 import { exportConversions } from "../conversions/export.ts";
 import type { Result } from "../domain/fault.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { endAccess } from "../people/end-access.ts";
 import { issueKey } from "../programmes/keys.ts";
@@ -690,7 +691,7 @@ eachDatabase("many decisions", (database) => {
 		const deciding = { programmeId: programme.id, side: "shop" } as const;
 		const conversionIds = conversions.map(({ public_id }) => public_id);
 		const asked = { programmeId: programme.id, conversionIds, move: "approve", reason: "" } as const;
-		const keyDeps = { ...deps, sealingKey: new Uint8Array(32) };
+		const keyDeps = { ...deps, keyRing: createKeyRing([new Uint8Array(32)]) };
 		const decide = async () => [
 			await decideTicked(deps, { ...actor, side: "shop" }, asked),
 			await startJob(deps, before, actor, false),

@@ -6,6 +6,7 @@ import { createClock, type MovableClock } from "../../test/support/clock.ts";
 import type { SuiteDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newId } from "../../test/support/rows.ts";
 import { signInAs } from "../../test/support/signed-in.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { createRandom } from "../outside/random.ts";
 import { COMMAND_LINE, type SignedInPerson } from "../people/actor.ts";
 import { findBatch, findJob, type Job, type ListedJob } from "../store/queries/jobs.ts";
@@ -27,8 +28,8 @@ export const never = () => false;
 
 export function openJobs(store: Store): JobDeps {
 	const publicUrl = "https://network.example";
-	const sealingKey = new Uint8Array(32).fill(7);
-	return { store, clock: createClock(), random: createRandom(), mails: MAIL_OFF, publicUrl, sealingKey };
+	const keyRing = createKeyRing([new Uint8Array(32).fill(7)]);
+	return { store, clock: createClock(), random: createRandom(), mails: MAIL_OFF, publicUrl, keyRing };
 }
 
 export function fileOf(text: string | Uint8Array, name = "file.csv") {

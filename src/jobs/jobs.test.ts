@@ -7,6 +7,7 @@ import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
 import { until } from "../../test/support/until.ts";
 import { MEGABYTE } from "../domain/bytes.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { endAccess } from "../people/end-access.ts";
@@ -222,7 +223,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		const mails = createMailDispatcher({
 			...deps,
 			log: createLog(),
-			sealingKey: new Uint8Array(32),
+			keyRing: createKeyRing([new Uint8Array(32)]),
 			mailer: { send: async () => null },
 		});
 		const use = { limit: LIMITS.importedInvitations, subject: String(staff.id) };

@@ -90,7 +90,7 @@ export interface JobScope {
 export interface ApplyDeps
 	extends JobScope,
 		InTransaction,
-		Pick<StatementsDeps, "sealingKey" | "mails" | "publicUrl"> {
+		Pick<StatementsDeps, "keyRing" | "mails" | "publicUrl"> {
 	jobId: number;
 	/** The person who applies the job, or null if it is applied on the command line. */
 	personId: number | null;

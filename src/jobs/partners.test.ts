@@ -5,6 +5,7 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
 import { createPartnerLinkCache } from "../clicks/partner-link-cache.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { createRandom } from "../outside/random.ts";
@@ -175,9 +176,9 @@ eachDatabase("imported partners, links and codes", (database) => {
 		const { deps } = await openProgramme("epsilon");
 		await openProgramme("zeta");
 		const { store, clock, random } = deps;
-		const sealingKey = createRandom().bytes(SEALING_KEY_BYTES);
+		const keyRing = createKeyRing([createRandom().bytes(SEALING_KEY_BYTES)]);
 		const mailer = { send: async () => null };
-		const mails = createMailDispatcher({ store, clock, random, log: createLog(), sealingKey, mailer });
+		const mails = createMailDispatcher({ store, clock, random, log: createLog(), keyRing, mailer });
 		const inviting = { mails, publicUrl: "https://network.example" };
 		const lines = [
 			PARTNERS,

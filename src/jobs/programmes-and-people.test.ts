@@ -4,6 +4,7 @@ import { START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { tellChanges } from "../mail/tell.ts";
@@ -31,7 +32,7 @@ function createMails({ store, clock, random }: JobDeps) {
 		clock,
 		random,
 		log: createLog(),
-		sealingKey: createRandom().bytes(SEALING_KEY_BYTES),
+		keyRing: createKeyRing([createRandom().bytes(SEALING_KEY_BYTES)]),
 		mailer: { send: async () => null },
 	});
 }

@@ -5,6 +5,7 @@ import { createLog } from "../../test/support/log.ts";
 import { newNotice } from "../../test/support/notices.ts";
 import { receiverId } from "../../test/support/receiver-ids.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Mailer } from "../ports.ts";
@@ -102,7 +103,7 @@ async function open(t: TestContext, send: Mailer["send"]) {
 		store,
 		clock: makeStillClock(() => nowMs),
 		random: createRandom(),
-		sealingKey: new Uint8Array(32).fill(7),
+		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 		log: createLog(),
 		mailer: {
 			send(mail) {

@@ -11,6 +11,7 @@
 // The System page shows staff which mails were refused or given up.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
+import type { KeyRing } from "../domain/key-ring.ts";
 import { receiverOfTopic } from "../domain/notice.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -26,6 +27,7 @@ import {
 } from "../store/queries/mail-queue.ts";
 import { noteMailRefused } from "../store/queries/notices.ts";
 import { findMailZone } from "../store/queries/people.ts";
+import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import type { Db, Store } from "../store/store.ts";
 import { sayMailError } from "./network-mailer.ts";
 
@@ -76,7 +78,7 @@ export interface MailDispatcherDeps {
 	store: Store;
 	clock: Clock;
 	random: Random;
-	sealingKey: Uint8Array;
+	keyRing: KeyRing;
 	mailer: Mailer | null;
 	log: Log;
 }
@@ -170,13 +172,14 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 }
 
 async function writeMail(
-	db: Db,
-	{ clock, random, sealingKey }: MailDispatcherDeps,
+	trx: Db,
+	{ clock, random, keyRing }: MailDispatcherDeps,
 	{ to, subject, text, goodForMs, topic, writtenAtMs, isWithheld = false }: WrittenMail,
 ): Promise<void> {
 	const nowMs = writtenAtMs ?? clock.nowMs();
-	const sealed = sealMail(sealingKey, to, text, random.bytes(SEALING_IV_BYTES));
-	await insertMail(db, {
+	const key = await sealingKeyIn(trx, keyRing);
+	const sealed = sealMail(key, to, text, random.bytes(SEALING_IV_BYTES));
+	await insertMail(trx, {
 		to_address: to,
 		topic: topic ?? null,
 		subject,
@@ -207,9 +210,9 @@ async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 
 /** Sends one mail. Returns false if the mail server itself failed. */
 async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
-	const { store, clock, log, mailer, sealingKey } = deps;
+	const { store, clock, log, mailer, keyRing } = deps;
 	const { id, subject, good_until_ms: goodUntilMs } = mail;
-	const text = mail.sealed_text === null ? null : openMail(sealingKey, mail.to_address, mail.sealed_text);
+	const text = mail.sealed_text === null ? null : openMail(keyRing, mail.to_address, mail.sealed_text);
 	if (text === null || goodUntilMs <= clock.nowMs()) {
 		const reason = mail.refusal ?? "It is too late for it, or it cannot be opened with this sealing key.";
 		await giveUp(deps, mail, { reason });

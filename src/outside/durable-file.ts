@@ -3,7 +3,7 @@
 // interrupt it.
 
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync } from "node:fs";
+import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -24,6 +24,16 @@ export function partialName(path: string): string {
 export interface Owner {
 	uid: number;
 	gid: number;
+}
+
+/**
+ * Returns the owner of the file, or of its folder if there is no file. Returns null unless root asks, because only root
+ * can give files to another account.
+ */
+export function fileOwner(path: string): Owner | null {
+	if (process.getuid?.() !== 0) return null;
+	const { uid, gid } = statSync(path, { throwIfNoEntry: false }) ?? statSync(dirname(path));
+	return { uid, gid };
 }
 
 /**

@@ -1,13 +1,18 @@
 // The sealing key beside a SQLite file. It is created at the first start, and only this account can read it.
 
 import { randomBytes } from "node:crypto";
-import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { chownSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import type { Owner } from "./durable-file.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export class KeyFileError extends Error {}
 
-export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boolean } {
+/** Reads the key, or makes one. `owner` is the account that must own a new file, or null for this one. */
+export function readOrMakeKeyFile(
+	path: string,
+	owner: Owner | null = null,
+): { key: Uint8Array; isNew: boolean } {
 	const existing = readKeyFile(path);
 	if (existing !== null) return { key: existing, isNew: false };
 	const fresh = randomBytes(SEALING_KEY_BYTES);
@@ -16,11 +21,12 @@ export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boole
 	const draft = `${path}.${randomBytes(4).toString("hex")}`;
 	writeFileSync(draft, `${fresh.toString("hex")}\n`, { mode: 0o600, flag: "wx", flush: true });
 	try {
+		if (owner !== null) chownSync(draft, owner.uid, owner.gid);
 		linkSync(draft, path);
 		return { key: fresh, isNew: true };
 	} catch (error) {
 		if (readErrorCode(error) !== "EEXIST") throw error;
-		return readOrMakeKeyFile(path);
+		return readOrMakeKeyFile(path, owner);
 	} finally {
 		unlinkSync(draft);
 	}

@@ -17,6 +17,7 @@ import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import * as rows from "../store/queries/authenticators.ts";
+import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import { endSession, endSessions, type Session } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs } from "./actor.ts";
@@ -64,8 +65,8 @@ export async function beginAuthenticator(
 	return transactAs<AuthenticatorSetup>(store, owner, async (trx) => {
 		if (await rows.isAuthenticatorOn(trx, personId)) return alreadyOn("Turn it off first.");
 		await rows.replaceSetup(trx, personId, {
-			secret: seal(deps, personId, Buffer.from(secret).toString("hex")),
-			backupCodes: seal(deps, personId, JSON.stringify(backupCodes)),
+			secret: await seal(trx, deps, personId, Buffer.from(secret).toString("hex")),
+			backupCodes: await seal(trx, deps, personId, JSON.stringify(backupCodes)),
 		});
 		return succeed({ uri: totpUri(secret, email, issuer), backupCodes });
 	});
@@ -122,7 +123,7 @@ export async function withPasswordAndCode<Value>(
 /** Spends the code if the person has an authenticator, in the transaction of the change. */
 export async function spendCodeIfNeeded(
 	trx: Db,
-	deps: Pick<SignInDeps, "clock" | "random" | "sealingKey">,
+	deps: Pick<SignInDeps, "clock" | "random" | "keyRing">,
 	{ personId }: CodeHolder,
 	{ code }: Proof,
 	{ address }: Pick<Visitor, "address">,
@@ -212,7 +213,7 @@ const CODE_REMEMBERED_MS = 5 * MINUTE_MS;
  */
 export async function spendCode(
 	trx: Db,
-	deps: Pick<SignInDeps, "clock" | "random" | "sealingKey">,
+	deps: Pick<SignInDeps, "clock" | "random" | "keyRing">,
 	{ personId }: Pick<CodeHolder, "personId">,
 	text: string,
 ): Promise<Result<TypedCode>> {
@@ -229,7 +230,7 @@ export async function spendCode(
 
 async function spendBackupCode(
 	trx: Db,
-	deps: Pick<SignInDeps, "random" | "sealingKey">,
+	deps: Pick<SignInDeps, "random" | "keyRing">,
 	personId: number,
 	sealedCodes: string,
 	code: string,
@@ -239,13 +240,14 @@ async function spendBackupCode(
 		return wrongCode("This is not one of your backup codes, or it was used before.");
 	}
 	const unused = codes.filter((other) => other !== code);
-	await rows.setBackupCodes(trx, personId, seal(deps, personId, JSON.stringify(unused)));
+	const sealed = await seal(trx, deps, personId, JSON.stringify(unused));
+	await rows.setBackupCodes(trx, personId, sealed);
 	return succeed(true);
 }
 
 async function spendTotpCode(
 	trx: Db,
-	deps: Pick<SignInDeps, "clock" | "sealingKey">,
+	deps: Pick<SignInDeps, "clock" | "keyRing">,
 	personId: number,
 	sealedSecret: string,
 	code: string,
@@ -261,16 +263,18 @@ async function spendTotpCode(
 	return refuse("code_already_used", "This code was used before. Wait for the next one.", "code");
 }
 
-function seal(
-	{ random, sealingKey }: Pick<SignInDeps, "random" | "sealingKey">,
+async function seal(
+	trx: Db,
+	{ random, keyRing }: Pick<SignInDeps, "random" | "keyRing">,
 	personId: number,
 	text: string,
-): string {
-	return sealForPerson(sealingKey, personId, text, random.bytes(SEALING_IV_BYTES));
+): Promise<string> {
+	const key = await sealingKeyIn(trx, keyRing);
+	return sealForPerson(key, personId, text, random.bytes(SEALING_IV_BYTES));
 }
 
-function open({ sealingKey }: Pick<SignInDeps, "sealingKey">, personId: number, sealed: string): string {
-	const text = openForPerson(sealingKey, personId, sealed);
+function open({ keyRing }: Pick<SignInDeps, "keyRing">, personId: number, sealed: string): string {
+	const text = openForPerson(keyRing, personId, sealed);
 	if (text === null) throw new Error("an authenticator does not open with RINGBACK_SECRET_KEY");
 	return text;
 }

@@ -114,12 +114,12 @@ function enter(deps: CompanySignInDeps, email: string, visitor: Visitor): Promis
 }
 
 function attemptOf(
-	{ sealingKey }: Pick<CompanySignInDeps, "sealingKey">,
+	{ keyRing }: Pick<CompanySignInDeps, "keyRing">,
 	token: string,
 	body: string,
 	redirectUri: string,
 ): ProviderSignIn {
-	const { sign } = createSigner(sealingKey, "company sign-in");
+	const { sign } = createSigner(keyRing, "company sign-in");
 	return {
 		redirectUri,
 		state: `${body}.${sign(`state ${token} ${body}`)}`,
@@ -137,7 +137,7 @@ function readState(
 	const token = readTokenCookie(deps, COMPANY_COOKIE, cookies);
 	const [, body, expiresAtMs, next = "", signature = ""] = STATE_SHAPE.exec(state) ?? [];
 	if (token === null || body === undefined || deps.clock.nowMs() >= Number(expiresAtMs)) return null;
-	const { isSignature } = createSigner(deps.sealingKey, "company sign-in");
+	const { isSignature } = createSigner(deps.keyRing, "company sign-in");
 	if (!isSignature(signature, `state ${token} ${body}`)) return null;
 	return { token, body, next: Buffer.from(next, "base64url").toString() };
 }

@@ -1,5 +1,6 @@
 // The dependencies of all use cases about accounts.
 
+import type { KeyRing } from "../domain/key-ring.ts";
 import type { Clock, IdentityProvider, Random } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 
@@ -7,8 +8,8 @@ export interface AccountsDeps {
 	store: Store;
 	clock: Clock;
 	random: Random;
-	/** RINGBACK_SECRET_KEY, which seals stored secrets. Other keys are derived from it. */
-	sealingKey: Uint8Array;
+	/** The keys that seal stored secrets, and from which other keys are derived. */
+	keyRing: KeyRing;
 }
 
 /** Sign-in with the company's account, as the settings RINGBACK_OIDC_… describe it. */

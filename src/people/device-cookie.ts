@@ -13,7 +13,7 @@ import type { Db, Store } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { cookieLine, cookieName, createSigner } from "./signed-cookies.ts";
 
-export interface DeviceDeps extends Pick<AccountsDeps, "clock" | "sealingKey"> {
+export interface DeviceDeps extends Pick<AccountsDeps, "clock" | "keyRing"> {
 	store: Pick<Store, "db">;
 }
 
@@ -37,12 +37,12 @@ export function deviceCookieName(publicUrl: string): string {
  */
 export async function makeDeviceCookie(
 	trx: Db,
-	{ clock, sealingKey, publicUrl }: Pick<AccountsDeps, "clock" | "sealingKey"> & { publicUrl: string },
+	{ clock, keyRing, publicUrl }: Pick<AccountsDeps, "clock" | "keyRing"> & { publicUrl: string },
 	email: string,
 	id: string,
 ): Promise<string> {
 	const value = `${id}.${clock.nowMs()}`;
-	const signature = createSigner(sealingKey, "devices").sign(`${value} ${await credentialsOf(trx, email)}`);
+	const signature = createSigner(keyRing, "devices").sign(`${value} ${await credentialsOf(trx, email)}`);
 	return cookieLine(publicUrl, NAME, `${value}.${signature}`, LIFE_MS);
 }
 
@@ -55,8 +55,8 @@ export function makeDeviceId({ random }: Pick<AccountsDeps, "random">): string {
  * Returns the id that all browsers of a person share that have no id of their own. These have signed in at the company's
  * provider, or lost their cookie.
  */
-export function sharedDeviceId({ sealingKey }: Pick<AccountsDeps, "sealingKey">, email: string): string {
-	const signature = createSigner(sealingKey, "devices").sign(`shared ${email}`);
+export function sharedDeviceId({ keyRing }: Pick<AccountsDeps, "keyRing">, email: string): string {
+	const signature = createSigner(keyRing, "devices").sign(`shared ${email}`);
 	return Buffer.from(signature, "base64url").subarray(0, ID_BYTES).toString("hex");
 }
 
@@ -65,14 +65,14 @@ export function sharedDeviceId({ sealingKey }: Pick<AccountsDeps, "sealingKey">,
  * authenticator, otherwise null.
  */
 export async function findDevice(
-	{ store, clock, sealingKey }: DeviceDeps,
+	{ store, clock, keyRing }: DeviceDeps,
 	email: string,
 	cookie: string,
 ): Promise<string | null> {
 	const [, value, id = "", madeAtMs, signature = ""] = SHAPE.exec(cookie) ?? [];
 	if (value === undefined || clock.nowMs() - Number(madeAtMs) >= LIFE_MS) return null;
 	const text = `${value} ${await credentialsOf(store.db, email)}`;
-	return createSigner(sealingKey, "devices").isSignature(signature, text) ? id : null;
+	return createSigner(keyRing, "devices").isSignature(signature, text) ? id : null;
 }
 
 async function credentialsOf(db: Db, email: string): Promise<string> {

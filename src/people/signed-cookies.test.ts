@@ -1,9 +1,10 @@
 import { equal, notEqual } from "node:assert/strict";
 import { test } from "node:test";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { areCookiesSecure, cookieName, createSigner } from "./signed-cookies.ts";
 
-const KEY = new Uint8Array(32).fill(7);
-const OTHER_KEY = new Uint8Array(32).fill(8);
+const KEY = createKeyRing([new Uint8Array(32).fill(7)]);
+const OTHER_KEY = createKeyRing([new Uint8Array(32).fill(8)]);
 const TEXT = "person 1";
 const signature = createSigner(KEY, "devices").sign(TEXT);
 

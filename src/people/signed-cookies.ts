@@ -1,7 +1,8 @@
 // Signs values that the service gives to browsers and reads back: session tokens, device cookies and messages
 // that are shown after a form.
 
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { cookieUse, type KeyRing } from "../domain/key-ring.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "./deps.ts";
 
@@ -12,22 +13,27 @@ export interface Signer {
 
 /**
  * Returns a signer for one use. Each use has its own key, so a signature for one use is not valid for
- * another.
+ * another. A signature of a former key is accepted for as long as that key is kept for the use.
  */
 export function createSigner(
-	sealingKey: Uint8Array,
+	keyRing: Pick<KeyRing, "derive">,
 	use: "flash" | "devices" | "tokens" | "company sign-in",
 ): Signer {
-	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
-	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
+	const keys = () => keyRing.derive(cookieUse(use));
 	return {
-		sign,
+		sign: (text) => signWith(keys()[0], text),
 		isSignature(signature, text) {
 			const given = Buffer.from(signature);
-			const right = Buffer.from(sign(text));
-			return given.length === right.length && timingSafeEqual(given, right);
+			return keys().some((key) => {
+				const right = Buffer.from(signWith(key, text));
+				return given.length === right.length && timingSafeEqual(given, right);
+			});
 		},
 	};
+}
+
+function signWith(key: Uint8Array, text: string): string {
+	return createHmac("sha256", key).update(text).digest("base64url");
 }
 
 export function areCookiesSecure(publicUrl: string): boolean {
@@ -55,11 +61,11 @@ export interface TokenCookie {
 	lifeMs: number;
 }
 
-type CookieDeps = Pick<AccountsDeps, "sealingKey"> & { publicUrl: string };
+type CookieDeps = Pick<AccountsDeps, "keyRing"> & { publicUrl: string };
 
 /** Returns the Set-Cookie line that gives the browser a token. */
 export function tokenCookie(deps: CookieDeps, cookie: TokenCookie, token: string): string {
-	const signature = createSigner(deps.sealingKey, "tokens").sign(`${cookie.name} ${token}`);
+	const signature = createSigner(deps.keyRing, "tokens").sign(`${cookie.name} ${token}`);
 	return cookieLine(deps.publicUrl, cookie.name, `${token}.${signature}`, cookie.lifeMs);
 }
 
@@ -72,7 +78,7 @@ const TOKEN_SHAPE = /^([0-9a-f]+)\.([\w-]{43})$/;
 
 /** Returns the token from a Cookie header, or null if there is none with a valid signature of ours. */
 export function readTokenCookie(
-	{ sealingKey, publicUrl }: CookieDeps,
+	{ keyRing, publicUrl }: CookieDeps,
 	{ name }: TokenCookie,
 	cookieHeader: string,
 ): string | null {
@@ -80,5 +86,5 @@ export function readTokenCookie(
 	const pair = cookieHeader.split(/; */).find((part) => part.startsWith(start));
 	const [, token = "", signature = ""] = TOKEN_SHAPE.exec(pair?.slice(start.length) ?? "") ?? [];
 	if (token === "") return null;
-	return createSigner(sealingKey, "tokens").isSignature(signature, `${name} ${token}`) ? token : null;
+	return createSigner(keyRing, "tokens").isSignature(signature, `${name} ${token}`) ? token : null;
 }

@@ -89,7 +89,7 @@ export interface Callers {
 }
 
 export function createCallers(
-	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
+	deps: Pick<AccountsDeps, "store" | "clock" | "keyRing">,
 	wire: KnownWire,
 ): Callers {
 	const { store, clock } = deps;
@@ -225,7 +225,7 @@ function createCache<Value>(
 }
 
 async function readKeys(
-	{ store, clock, sealingKey }: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
+	{ store, clock, keyRing }: Pick<AccountsDeps, "store" | "clock" | "keyRing">,
 	hashes: readonly string[],
 ): Promise<Map<string, KnownKey>> {
 	const apiKeys = await findApiKeysByHash(store.db, hashes);
@@ -237,7 +237,7 @@ async function readKeys(
 		usable.map((secret) => {
 			// The secret is opened once and then cached, because opening it for every request would cost more than
 			// verifying the signature.
-			const opened = openSecret(sealingKey, secret.receiver_id, secret.sealed);
+			const opened = openSecret(keyRing, secret.receiver_id, secret.sealed);
 			return { secret, key: opened === null ? null : signingKey(opened) };
 		}),
 		({ secret }) => secret.receiver_id,

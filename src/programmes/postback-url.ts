@@ -69,7 +69,7 @@ export interface SavedPartnerUrl extends SavedPostbackUrl {
 
 /** Saves the callback URL of a partner. With the first URL the partner becomes a receiver and gets a signing secret. */
 export async function savePartnerUrl(
-	deps: PostbackUrlDeps & Pick<AccountsDeps, "random" | "sealingKey">,
+	deps: PostbackUrlDeps & Pick<AccountsDeps, "random" | "keyRing">,
 	partnerPublicId: string,
 	{ url: text, form, events }: PartnerUrlInput,
 	actor: Actor,
@@ -96,7 +96,7 @@ export async function savePartnerUrl(
  * sent until a URL is saved. Resolves to the new signing secret, or to null if there was one.
  */
 export async function listenWithoutUrl(
-	deps: Pick<AccountsDeps, "store" | "clock" | "random" | "sealingKey">,
+	deps: Pick<AccountsDeps, "store" | "clock" | "random" | "keyRing">,
 	partnerPublicId: string,
 	actor: Actor,
 ): Promise<Result<string | null>> {

@@ -10,6 +10,7 @@ import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { fixBrand } from "../store/queries/network.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import {
 	activatePrepared,
 	endSecrets,
@@ -127,7 +128,7 @@ export async function endReplacedSecrets(
  */
 export async function makeSecret(
 	trx: Db,
-	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
+	{ random, keyRing }: Pick<AccountsDeps, "random" | "keyRing">,
 	owner: Pick<Programme, "public_id" | "receiver_id">,
 	nowMs: number,
 	activatedAtMs: number | null,
@@ -139,10 +140,11 @@ export async function makeSecret(
 	const receiverId = owner.receiver_id;
 	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
+	const key = await sealingKeyIn(trx, keyRing);
 	await insertSecret(trx, {
 		public_id: secretId,
 		receiver_id: receiverId,
-		sealed: sealSecret(sealingKey, receiverId, secret, random.bytes(SEALING_IV_BYTES)),
+		sealed: sealSecret(key, receiverId, secret, random.bytes(SEALING_IV_BYTES)),
 		hint: hintOf(secret),
 		created_at_ms: nowMs,
 		activated_at_ms: activatedAtMs,

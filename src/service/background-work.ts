@@ -8,13 +8,13 @@ import { startChores, startJobChore, startTelling } from "../watch/chores.ts";
 import { type InstallationWatch, WATCH_INTERVAL_MS } from "../watch/installation-watch.ts";
 import { type Loop, startLoop } from "../watch/loop.ts";
 import type { InstallationFigures } from "../watch/metrics.ts";
-import { type SchemaWatch, tellPresence, watchFigures, watchSchema } from "./upkeep.ts";
+import { type FitnessWatch, tellPresence, watchFigures, watchFitness } from "./upkeep.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface BackgroundWork {
 	/** The callback engine, or null in a process that only answers requests. */
 	engine: Engine | null;
-	schema: SchemaWatch;
+	fitness: FitnessWatch;
 	jobs: Loop;
 	/**
 	 * Returns the figures for the metrics, or null if they have not been read yet. The function itself is null
@@ -55,7 +55,7 @@ export function startBackgroundWork(deps: BackgroundWorkDeps): BackgroundWork {
 		run: installation.look,
 		onFailure: (error) => log.error({ err: error }, "the checks of the installation failed"),
 	});
-	const schema = watchSchema(workplace);
+	const fitness = watchFitness(workplace);
 	let deliveryStopped: Promise<void> | undefined;
 	const stopDelivery = (): Promise<void> | undefined => {
 		deliveryStopped ??= delivery?.stop();
@@ -63,14 +63,14 @@ export function startBackgroundWork(deps: BackgroundWorkDeps): BackgroundWork {
 	};
 	return {
 		engine,
-		schema,
+		fitness,
 		jobs,
 		readFigures: figures?.read ?? null,
 		releaseSlots: () => void stopDelivery(),
 		async stop() {
 			await Promise.all([
 				stopDelivery(),
-				schema.stop(),
+				fitness.stop(),
 				figures?.stop(),
 				presence.stop(),
 				jobs.stop(),

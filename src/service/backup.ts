@@ -4,9 +4,8 @@
 import { closeSync, mkdirSync, openSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import type { Config } from "../config.ts";
 import type { Manifest } from "../domain/backup-file.ts";
-import { SALT_BYTES, sealKey } from "../domain/passphrase.ts";
+import { SALT_BYTES, sealKeys } from "../domain/passphrase.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import { DAY_MS, isoTime } from "../domain/time.ts";
 import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/backup-file.ts";
@@ -27,7 +26,8 @@ import {
 	type Tell,
 	withPartialFiles,
 } from "./file-work.ts";
-import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./verify.ts";
+import type { KeySettings } from "./sealing-keys.ts";
+import { type CheckedDatabase, checkSqliteFile, findKeysFor } from "./verify.ts";
 
 export interface BackupRequest {
 	path: string;
@@ -62,7 +62,7 @@ const NEEDED_SHARE = 1.35;
 const MAX_FAILURE_LENGTH = 200;
 
 export async function backUpSqlite(
-	config: Pick<Config, "secretKey"> & { databasePath: string },
+	config: KeySettings & { databasePath: string },
 	request: BackupRequest,
 ): Promise<BackupReport> {
 	const { databasePath } = config;
@@ -85,14 +85,14 @@ export async function backUpSqlite(
 }
 
 async function writeBackup(
-	config: Pick<Config, "secretKey"> & { databasePath: string },
+	config: KeySettings & { databasePath: string },
 	{ tell, passphrase, mayOverwrite }: BackupRequest,
 	path: string,
 ): Promise<Pick<BackupReport, "manifest" | "broken" | "hasKey">> {
 	const { databasePath } = config;
 	const folder = dirname(path);
 	await refuseFullDisk(folder, readUsedBytes(databasePath) * NEEDED_SHARE, "A backup");
-	const key = findKeyFor(databasePath, config);
+	const keys = findKeysFor(databasePath, config);
 	return withPartialFiles(async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
@@ -105,13 +105,14 @@ async function writeBackup(
 			closeSync(openSync(copy, "wx", 0o600));
 			await copySqlite(databasePath, copy);
 		});
-		const checked = await checkSqliteFile(copy, key, tell);
+		const checked = await checkSqliteFile(copy, keys, tell);
+		const needed = checked.sealed.usedKeys.length > 0 ? checked.sealed.usedKeys : keys.slice(0, 1);
 		const manifest: Manifest = {
 			program: packageJson.version,
 			createdAt,
 			schema: refuseBroken(checked),
 			databaseBytes: statSync(copy).size,
-			key: passphrase === null || key === null ? null : sealWith(passphrase, key),
+			key: passphrase === null || needed.length === 0 ? null : sealWith(passphrase, needed),
 		};
 		tell("packing");
 		await explainFailure(folder, () => writeBackupFile(manifest, { from: copy, to: packed }));
@@ -121,7 +122,7 @@ async function writeBackup(
 		// The target is checked again, because making the copy may have taken minutes.
 		refuseTarget(path, databasePath, mayOverwrite);
 		replaceDurably(packed, path);
-		return { manifest, broken: checked.ledger?.broken ?? [], hasKey: key !== null };
+		return { manifest, broken: checked.ledger?.broken ?? [], hasKey: keys.length > 0 };
 	});
 }
 
@@ -144,7 +145,7 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 	// to the link's target. A backup must not have one of these names, even if no such file exists, because
 	// SQLite or the service would use the backup as its own file.
 	const databaseFiles = [databasePath, realpathSync(databasePath)].flatMap((name) =>
-		["", ".key", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`),
+		["", ".key", ".key.new", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`),
 	);
 	if (databaseFiles.includes(path) || databaseFiles.includes(join(realpathSync(folder), basename(path)))) {
 		throw new BackupError(`${path} belongs to the database. Name another file.`);
@@ -161,7 +162,7 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
  * Throws if the backup could not be restored. Without this check, nobody would notice before the backup is
  * needed.
  */
-function refuseBroken({ damage, schema, schemaProblem, secrets }: CheckedDatabase): Manifest["schema"] {
+function refuseBroken({ damage, schema, schemaProblem, sealed }: CheckedDatabase): Manifest["schema"] {
 	const [firstDamage] = damage ?? [];
 	if (firstDamage !== undefined) {
 		throw new BackupError(`The database is damaged: ${firstDamage}. Keep your earlier backups.`);
@@ -170,7 +171,7 @@ function refuseBroken({ damage, schema, schemaProblem, secrets }: CheckedDatabas
 	if (schemaProblem !== null || firstName === null) {
 		throw new BackupError(`This database cannot be backed up: ${schemaProblem ?? "it is empty"}.`);
 	}
-	if ((secrets.unopened ?? 0) > 0) {
+	if (sealed.isWrongKey) {
 		throw new BackupError(
 			"The sealing key does not open the signing secrets in this database. Set the right RINGBACK_SECRET_KEY, or restore the key file beside the database.",
 		);
@@ -178,9 +179,9 @@ function refuseBroken({ damage, schema, schemaProblem, secrets }: CheckedDatabas
 	return { version, oldestProgram, firstName };
 }
 
-function sealWith(passphrase: string, key: Uint8Array): Manifest["key"] {
+function sealWith(passphrase: string, keys: readonly Uint8Array[]): Manifest["key"] {
 	const random = createRandom();
-	return sealKey(passphrase, key, { salt: random.bytes(SALT_BYTES), iv: random.bytes(SEALING_IV_BYTES) });
+	return sealKeys(passphrase, keys, { salt: random.bytes(SALT_BYTES), iv: random.bytes(SEALING_IV_BYTES) });
 }
 
 /** Reads the packed file back, and throws if it differs from the data that was written. */

@@ -4,19 +4,20 @@
 
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { Config } from "../config.ts";
 import { realClock } from "../outside/clock.ts";
 import { createLog } from "../outside/log.ts";
 import { copyRows, countCopied, countRows, findFilled, type RowCounts } from "../store/move.ts";
 import { POSTGRES_DEFAULTS } from "../store/postgres/setting.ts";
 import { openPostgres } from "../store/postgres/store.ts";
 import { type BrokenRule, checkLedger } from "../store/queries/ledger.ts";
+import { isReplacing, readSealingKey } from "../store/queries/sealing-key.ts";
 import { findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
 import { findDamage, openAlone } from "../store/sqlite/file.ts";
 import { createSqliteStore } from "../store/sqlite/store.ts";
 import type { Db, Store } from "../store/store.ts";
 import { BackupError, type Tell } from "./file-work.ts";
-import { checkStore, findKeyFor } from "./verify.ts";
+import type { KeySettings } from "./sealing-keys.ts";
+import { checkStore, findKeysFor } from "./verify.ts";
 
 export interface MoveReport {
 	counts: RowCounts;
@@ -29,13 +30,13 @@ export interface MoveReport {
  * of a connection pooler.
  */
 export async function moveToPostgres(
-	config: Pick<Config, "secretKey">,
+	config: KeySettings,
 	path: string,
 	url: string,
 	tell: Tell,
 ): Promise<MoveReport> {
 	using from = openSource(path, tell);
-	const broken = await checkSource(createSqliteStore(from, realClock), findKeyFor(path, config), path, tell);
+	const broken = await checkSource(createSqliteStore(from, realClock), findKeysFor(path, config), path, tell);
 	const counts = countCopied(from);
 	const { log } = createLog("silent", { instance: "", role: "command", version: "" });
 	const setting = { kind: "postgres", url, ...POSTGRES_DEFAULTS } as const;
@@ -68,18 +69,23 @@ function openSource(path: string, tell: Tell): DatabaseSync {
  */
 async function checkSource(
 	source: Store,
-	key: Uint8Array | null,
+	keys: readonly Uint8Array[],
 	path: string,
 	tell: Tell,
 ): Promise<readonly BrokenRule[]> {
-	const { schema, schemaProblem, ledger, secrets } = await checkStore(source, key, tell);
+	const { schema, schemaProblem, ledger, sealed } = await checkStore(source, keys, tell);
 	if (schemaProblem !== null) throw new BackupError(`${path} cannot be moved: ${schemaProblem}`);
 	if (schema.version !== MIGRATIONS.length) {
 		throw new BackupError(
 			`${path} has schema version ${schema.version}, and this Ringback moves version ${MIGRATIONS.length}. If the file is older, run \`ringback migrate\` first. If it is newer, use a newer Ringback.`,
 		);
 	}
-	if (secrets.total > 0 && secrets.unopened !== 0) {
+	if (isReplacing(await readSealingKey(source.db))) {
+		throw new BackupError(
+			`The replacement of the sealing key in ${path} is not finished. Run \`ringback rekey\` to its end, then move.`,
+		);
+	}
+	if (sealed.total > 0 && (sealed.unopened === null || sealed.isWrongKey)) {
 		throw new BackupError(
 			`The key that opens the signing secrets in ${path} is not here. Put its .key file beside it, or set RINGBACK_SECRET_KEY: the service needs the same key on PostgreSQL.`,
 		);

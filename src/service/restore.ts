@@ -5,9 +5,8 @@
 import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { Config } from "../config.ts";
 import type { Manifest } from "../domain/backup-file.ts";
-import { openKey } from "../domain/passphrase.ts";
+import { openKeys } from "../domain/passphrase.ts";
 import { isoTime } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
@@ -23,13 +22,15 @@ import {
 	type Tell,
 	withPartialFiles,
 } from "./file-work.ts";
+import { type KeySettings, keyFilesOf } from "./sealing-keys.ts";
 import {
 	type BackupFile,
 	checkSqliteFile,
 	type Draft,
+	findKeysFor,
 	openBackup,
 	readKeyAt,
-	type SecretCheck,
+	type SealedCheck,
 	unpack,
 } from "./verify.ts";
 
@@ -49,6 +50,8 @@ export interface RestoreReport {
 	/** New paths of the existing files that were renamed. */
 	keptAside: readonly string[];
 	key: RestoredKey;
+	/** True if a key file was replaced by another key. */
+	hasReplacedKey: boolean;
 	/** Rules of the ledger that the database violated when the backup was made. */
 	broken: readonly BrokenRule[];
 	/** True if the schema is older than this program's. The service migrates it when it starts. */
@@ -57,7 +60,7 @@ export interface RestoreReport {
 }
 
 export type RestoredKey =
-	/** The key was written beside the database. */
+	/** The key was written beside the database. While it is being replaced, there are two. */
 	| "written"
 	/** The key in the setting or in the existing key file opens the secrets. */
 	| "there already"
@@ -68,50 +71,44 @@ export type RestoredKey =
 	/** The database contains nothing that is sealed. */
 	| "not needed";
 
-export async function restoreSqlite(
-	config: Pick<Config, "secretKey">,
-	request: RestoreRequest,
-): Promise<RestoreReport> {
+export async function restoreSqlite(config: KeySettings, request: RestoreRequest): Promise<RestoreReport> {
 	const { tell } = request;
 	const backup = await openBackup(request.path);
 	refuseSchema(backup.manifest);
 	const target = findTarget(request.to);
 	refuseOccupied(target, request.mayReplace);
-	const key = await openSealedKey(backup, request.readPassphrase);
-	refuseOtherKey(target, key, request.mayReplace);
+	const keys = await openSealedKeys(backup, request.readPassphrase);
+	const keyFiles = assignKeys(target, config, keys ?? []);
+	refuseOtherKey(keyFiles, request.mayReplace);
 	const folder = dirname(target.path);
 	await refuseFullDisk(folder, backup.manifest.databaseBytes, "The database");
 	return withPartialFiles(async (partial) => {
 		const fresh = partial(partialName(target.path));
 		const owner = await findOwner(folder);
 		await explainFailure(folder, () => unpack(backup, { path: fresh, owner }, tell));
-		const { secretKey } = config;
-		const usableKey = key ?? secretKey ?? readKeyAt(target.keyPath);
-		const checked = await checkSqliteFile(fresh, usableKey, tell);
+		const checked = await checkSqliteFile(fresh, keys ?? findKeysFor(target.givenPath, config), tell);
 		const problem = checked.damage?.[0] ?? checked.schemaProblem;
 		if (problem !== null) throw new BackupError(`The database in ${backup.path} is broken: ${problem}.`);
-		if (key !== null && (checked.secrets.unopened ?? 0) > 0) {
+		if (keys !== null && checked.sealed.isWrongKey) {
 			throw new BackupError(`The key in ${backup.path} does not open the signing secrets beside it.`);
 		}
-		const isSet = key !== null && secretKey !== null && Buffer.from(secretKey).equals(key);
-		// A key that is in the settings is not written to the disk.
-		const written = isSet ? null : key;
-		const keyDraft = partial(partialName(target.keyPath));
-		if (written !== null) {
-			await explainFailure(dirname(keyDraft), () => writeKey(written, { path: keyDraft, owner }));
+		const drafts = keyFiles.map(({ path, key }) => ({ draft: partial(partialName(path)), path, key }));
+		for (const { draft, key } of drafts) {
+			await explainFailure(dirname(draft), () => writeKey(key, { path: draft, owner }));
 		}
 		// The target is checked again, because unpacking the backup may have taken minutes.
 		refuseOccupied(target, request.mayReplace);
-		const keptAside = swapFiles(
-			{ draft: fresh, path: target.path },
-			written === null ? null : { draft: keyDraft, path: target.keyPath },
-			realClock.nowMs(),
-		);
+		const hasReplacedKey = keyFiles.some(({ path, key }) => {
+			const beside = readKeyAt(path);
+			return beside !== null && !Buffer.from(beside).equals(key);
+		});
+		const keptAside = swapFiles({ draft: fresh, path: target.path }, drafts, realClock.nowMs());
 		return {
 			to: target.path,
 			manifest: backup.manifest,
 			keptAside,
-			key: judgeKey(written, secretKey, checked.secrets),
+			hasReplacedKey,
+			key: judgeKey(keyFiles.length > 0, config, checked.sealed),
 			broken: checked.ledger?.broken ?? [],
 			isToBeMigrated: checked.schema.version < MIGRATIONS.length,
 			restoredAtMs: realClock.nowMs(),
@@ -131,23 +128,21 @@ function refuseSchema({ schema }: Manifest): void {
 interface Target {
 	path: string;
 	/**
-	 * Path of the key file. It is in the folder of the database path in the settings, which may be a symbolic
-	 * link to the database.
+	 * Path of the database in the settings, which may be a symbolic link to it. The key files are in its folder.
 	 */
-	keyPath: string;
+	givenPath: string;
 }
 
 function findTarget(to: string): Target {
 	const given = resolve(to);
-	const keyPath = `${given}.key`;
 	if (lstatOf(dirname(given)) === null) {
 		throw new BackupError(
 			`There is no folder ${dirname(given)}. Make it first, for the account that runs the service.`,
 		);
 	}
 	const found = lstatOf(given);
-	if (found === null || found.isFile()) return { path: given, keyPath };
-	if (found.isSymbolicLink() && existsSync(given)) return { path: realpathSync(given), keyPath };
+	if (found === null || found.isFile()) return { path: given, givenPath: given };
+	if (found.isSymbolicLink() && existsSync(given)) return { path: realpathSync(given), givenPath: given };
 	throw new BackupError(`${given} is no file that a database could take the place of.`);
 }
 
@@ -171,27 +166,48 @@ function refuseOccupied({ path }: Target, mayReplace: boolean): void {
 	);
 }
 
-async function openSealedKey(
+async function openSealedKeys(
 	{ path, manifest }: BackupFile,
 	readPassphrase: () => Promise<string>,
-): Promise<Uint8Array | null> {
+): Promise<readonly Uint8Array[] | null> {
 	if (manifest.key === null) return null;
-	const key = openKey(await readPassphrase(), manifest.key);
-	if (key === null) throw new BackupError(`The passphrase does not open the key in ${path}.`);
-	return key;
+	const keys = openKeys(await readPassphrase(), manifest.key);
+	if (keys === null) throw new BackupError(`The passphrase does not open the key in ${path}.`);
+	return keys;
+}
+
+interface KeyFile {
+	path: string;
+	key: Uint8Array;
+}
+
+/**
+ * Returns the key files to write. A key that is in the settings is not written to the disk. A backup that was made while
+ * `ringback rekey` replaced the key has two keys, and `ringback rekey` continues with both files.
+ */
+function assignKeys({ givenPath }: Target, settings: KeySettings, keys: readonly Uint8Array[]): KeyFile[] {
+	const given = [settings.secretKey, settings.formerSecretKey].filter((key) => key !== null);
+	const unset = keys.filter((key) => !given.some((one) => Buffer.from(one).equals(key)));
+	const { present, next } = keyFilesOf(givenPath);
+	return [present, next].flatMap((path, at) => {
+		const key = unset[at];
+		return key === undefined ? [] : { path, key };
+	});
 }
 
 /**
  * Throws if the key file holds another key. Overwriting that key would make the secrets that it sealed
  * unreadable.
  */
-function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: boolean): void {
-	if (key === null || mayReplace) return;
-	const beside = readKeyAt(target.keyPath);
-	if (beside === null || Buffer.from(beside).equals(key)) return;
-	throw new BackupError(
-		`${target.keyPath} holds another key than the backup. Choose --force to keep it aside, or another file with --to.`,
-	);
+function refuseOtherKey(keyFiles: readonly KeyFile[], mayReplace: boolean): void {
+	if (mayReplace) return;
+	for (const { path, key } of keyFiles) {
+		const beside = readKeyAt(path);
+		if (beside === null || Buffer.from(beside).equals(key)) continue;
+		throw new BackupError(
+			`${path} holds another key than the backup. Choose --force to keep it aside, or another file with --to.`,
+		);
+	}
 }
 
 /**
@@ -208,17 +224,16 @@ async function writeKey(key: Uint8Array, to: Draft): Promise<void> {
 }
 
 /**
- * Returns the state of the key after the restore. `key` is the key that was written beside the database, or
- * null.
+ * Returns the state of the key after the restore. `isWritten` is true if a key was written beside the database.
  */
 function judgeKey(
-	key: Uint8Array | null,
-	setting: Uint8Array | null,
-	{ total, unopened }: SecretCheck,
+	isWritten: boolean,
+	{ secretKey }: KeySettings,
+	{ total, unopened, isWrongKey }: SealedCheck,
 ): RestoredKey {
-	if (key !== null) return setting === null ? "written" : "setting differs";
+	if (isWritten) return secretKey === null ? "written" : "setting differs";
 	if (total === 0) return "not needed";
-	return unopened === 0 ? "there already" : "missing";
+	return unopened === null || isWrongKey ? "missing" : "there already";
 }
 
 interface NewFile {
@@ -232,7 +247,7 @@ interface NewFile {
  * signal cannot interrupt it. If the process is killed during it, the path holds either the old or the new
  * database. On a file system without hard links there may briefly be no file at the path.
  */
-function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string[] {
+function swapFiles(database: NewFile, keys: readonly NewFile[], atMs: number): string[] {
 	const logs = LOG_SUFFIXES.map((suffix) => `${database.path}${suffix}`);
 	const stamp = `.before-${isoTime(atMs).replaceAll(":", "-")}`;
 	// All renamed files get the same time in their names, so that a person can find the key that belongs to a
@@ -256,9 +271,9 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 			keep(path);
 			rmSync(path, { force: true });
 		}
-		// The key file is put in place first, because a service that finds a database without a key creates
+		// The key files are put in place first, because a service that finds a database without a key creates
 		// another key.
-		for (const { draft, path } of key === null ? [database] : [key, database]) {
+		for (const { draft, path } of [...keys, database]) {
 			keep(path);
 			renameSync(draft, path);
 			syncFolder(dirname(path));

@@ -1,6 +1,7 @@
 // Background work for monitoring: a process reports that it runs, reads figures for the metrics, and notices when the
-// schema has become too new for it. A failure here stops nothing else.
+// schema has become too new for it or the sealing key another one. A failure here stops nothing else.
 
+import type { KeyRing } from "../domain/key-ring.ts";
 import {
 	FORGOTTEN_AFTER_MS,
 	type MailFailure,
@@ -10,11 +11,13 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { DiskSpace } from "../ports.ts";
 import { readFigures } from "../store/queries/figures.ts";
+import { noteKnownKeys, readSealingKey, UnknownSealingKeyError } from "../store/queries/sealing-key.ts";
 import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/system.ts";
 import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
 import type { ChoreDeps } from "../watch/chores.ts";
 import { startLoop } from "../watch/loop.ts";
 import type { InstallationFigures } from "../watch/metrics.ts";
+import { keepUpWithKeys } from "./sealing-keys.ts";
 
 interface Upkeep {
 	stop(): Promise<void>;
@@ -25,6 +28,7 @@ export interface PresenceDeps extends ChoreDeps {
 	startedAtMs: number;
 	readEngine: () => ProcessEngine;
 	readMailFailure: () => MailFailure | null;
+	keyRing: KeyRing;
 }
 
 /**
@@ -39,14 +43,15 @@ export function tellPresence(deps: PresenceDeps): Upkeep {
 		async run() {
 			const seenAtMs = clock.nowMs();
 			const failure = deps.readMailFailure();
-			await saveProcess(store.db, {
+			const record = {
 				...identity,
 				started_at_ms: startedAtMs,
 				seen_at_ms: seenAtMs,
 				...deps.readEngine(),
 				mail_failed_at_ms: failure?.atMs ?? null,
 				mail_error: failure?.reason ?? null,
-			});
+			};
+			await saveProcess(store.db, record, knownKeys(deps.keyRing));
 			await forgetProcesses(store.db, seenAtMs - FORGOTTEN_AFTER_MS);
 		},
 		onFailure: (error) =>
@@ -88,41 +93,68 @@ export function watchFigures({
 	return { read: () => figures, stop };
 }
 
-export interface SchemaWatch extends Upkeep {
-	/** Reason why this program can no longer work with the schema, or null. */
-	readonly problem: SchemaTooNewError | null;
-	/** Resolves when the process must stop because of the schema. It never resolves if that does not happen. */
-	readonly outdated: Promise<SchemaTooNewError>;
+export interface FitnessWatch extends Upkeep {
+	/** Reason why this process can no longer work with the database, or null. */
+	readonly problem: Error | null;
+	/** Resolves when the process must stop for that reason. It never resolves if that does not happen. */
+	readonly outdated: Promise<Error>;
 }
 
-/** Time between two checks of the schema version. A check reads a few rows of a small table. */
-const SCHEMA_CHECK_MS = 10 * SECOND_MS;
+/**
+ * Time between two checks of whether the process can go on. A check reads a few rows of small tables. `ringback rekey`
+ * waits about as long until all processes know the new key.
+ */
+const FITNESS_CHECK_MS = 5 * SECOND_MS;
 /**
  * Time for which the process is unready before it stops. Load balancers check every few seconds and need this
  * time to notice.
  */
 const UNREADY_MS = 3 * SECOND_MS;
 
+interface FitnessDeps extends ChoreDeps {
+	identity: { instance: string };
+	keyRing: KeyRing;
+}
+
 /**
- * Watches the schema version. If a newer program has changed the schema so that this one cannot continue, the
- * process first becomes unready, so that load balancers send it no more requests, and then stops.
+ * Watches the schema version and the sealing key, and adopts a new key. If the process cannot continue, because a newer
+ * program has changed the schema or because it does not know the new key, it first becomes unready, so that load
+ * balancers send it no more requests, and then stops.
  */
-export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
-	const outdated = Promise.withResolvers<SchemaTooNewError>();
-	let problem: SchemaTooNewError | null = null;
+export function watchFitness({ store, clock, log, identity, keyRing }: FitnessDeps): FitnessWatch {
+	const outdated = Promise.withResolvers<Error>();
+	let problem: Error | null = null;
 	let cancel = (): void => undefined;
+	/** Number of changes of the sealing key that this process has adopted. */
+	let followed: number | null = null;
+
+	async function followKeys(): Promise<void> {
+		const { changes } = await readSealingKey(store.db);
+		if (changes === followed) return;
+		await keepUpWithKeys(store, keyRing);
+		await noteKnownKeys(store.db, identity.instance, knownKeys(keyRing));
+		followed = changes;
+	}
+
 	const loop = startLoop({
 		clock,
-		everyMs: SCHEMA_CHECK_MS,
-		firstAfterMs: SCHEMA_CHECK_MS,
+		everyMs: FITNESS_CHECK_MS,
+		firstAfterMs: FITNESS_CHECK_MS,
 		async run() {
-			if (problem === null) checkSchema(await readSchema(store.db));
+			if (problem !== null) return;
+			checkSchema(await readSchema(store.db));
+			await followKeys();
 		},
 		onFailure(error) {
 			// A database that does not answer is reported by other parts of the service.
-			if (!(error instanceof SchemaTooNewError)) return;
+			if (!(error instanceof SchemaTooNewError || error instanceof UnknownSealingKeyError)) return;
 			problem = error;
-			log.error({ reason: error.message }, "a newer Ringback has changed the database; this one stops");
+			log.error(
+				{ reason: error.message },
+				error instanceof SchemaTooNewError
+					? "a newer Ringback has changed the database; this one stops"
+					: "the sealing key was replaced by one that this process does not know; it stops",
+			);
 			cancel = clock.after(UNREADY_MS, () => outdated.resolve(error));
 		},
 	});
@@ -136,4 +168,9 @@ export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
 			cancel();
 		},
 	};
+}
+
+/** Returns the column of `processes` that says which keys a process knows. */
+function knownKeys({ ids }: KeyRing): string {
+	return ids.join(" ");
 }

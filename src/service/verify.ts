@@ -5,19 +5,19 @@
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { BackupContents, Manifest } from "../domain/backup-file.ts";
-import { openKey } from "../domain/passphrase.ts";
-import { openSecret } from "../domain/sealing.ts";
+import { openKeys } from "../domain/passphrase.ts";
 import { openBackupFile, readBackupFile } from "../outside/backup-file.ts";
 import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
 import { checkLedger, type LedgerReport } from "../store/queries/ledger.ts";
-import { listSecrets } from "../store/queries/signing-secrets.ts";
+import { openValue, readSealedValues } from "../store/queries/sealed-values.ts";
 import { checkSchema, findSchema, type PresentSchema } from "../store/schema/migrations.ts";
 import { findDamage } from "../store/sqlite/file.ts";
 import { openSqliteToRead } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { BackupError, explainFailure, refuseFullDisk, type Tell, withPartialFiles } from "./file-work.ts";
+import { type KeySettings, readKeys } from "./sealing-keys.ts";
 import { openWorkplace } from "./workplace.ts";
 
 export interface CheckedDatabase {
@@ -28,13 +28,18 @@ export interface CheckedDatabase {
 	schemaProblem: string | null;
 	/** Result of the ledger's check, or null if this program cannot read the schema. */
 	ledger: LedgerReport | null;
-	secrets: SecretCheck;
+	sealed: SealedCheck;
 }
 
-export interface SecretCheck {
+/** Result of opening all sealed values: signing secrets, authenticators, mails that wait, payment details, statements. */
+export interface SealedCheck {
 	total: number;
-	/** Number of secrets that the key cannot open, or null if there is no key. */
+	/** Number of values that none of the keys opens, or null if there is no key. */
 	unopened: number | null;
+	/** True if the keys are wrong: they open nothing, or not all signing secrets. */
+	isWrongKey: boolean;
+	/** The keys that open at least one value. */
+	usedKeys: readonly Uint8Array[];
 }
 
 export type VerifiedFile =
@@ -53,39 +58,43 @@ export interface VerifyRequest {
 
 /** Checks the database in the settings. Services may use it at the same time. */
 export async function verifyLive(config: Config, tell: Tell): Promise<CheckedDatabase> {
-	const { store, sealingKey, close } = await openWorkplace(config, { schema: "inspect" });
+	const { store, keyRing, close } = await openWorkplace(config, { schema: "inspect" });
 	try {
 		const { database } = config;
 		if (database.kind === "sqlite") tell("checking the database's pages");
 		const damage = database.kind === "sqlite" ? findDamage(database.path) : null;
-		return { ...(await checkStore(store, sealingKey, tell)), damage };
+		return { ...(await checkStore(store, keyRing.keys, tell)), damage };
 	} finally {
 		await close();
 	}
 }
 
 export async function verifyFile(
-	config: Pick<Config, "secretKey">,
+	config: KeySettings,
 	{ path: given, passphrase, tell }: VerifyRequest,
 ): Promise<VerifiedFile> {
 	const path = resolve(given);
 	if ((await findBackup(path)) === "no backup") {
-		return { kind: "sqlite", database: await checkSqliteFile(path, findKeyFor(path, config), tell) };
+		return { kind: "sqlite", database: await checkSqliteFile(path, findKeysFor(path, config), tell) };
 	}
 	const backup = await openBackup(path);
 	const { manifest } = backup;
-	const opened = manifest.key === null || passphrase === null ? null : openKey(passphrase, manifest.key);
+	const opened = manifest.key === null || passphrase === null ? null : openKeys(passphrase, manifest.key);
 	const folder = dirname(path);
 	await refuseFullDisk(folder, manifest.databaseBytes, "Checking the database in the backup");
 	const database = await withPartialFiles(async (partial) => {
 		const unpacked = partial(partialName(`${path}.check`));
 		await explainFailure(folder, () => unpack(backup, { path: unpacked, owner: null }, tell));
-		return checkSqliteFile(unpacked, opened ?? config.secretKey, tell);
+		return checkSqliteFile(unpacked, opened ?? readKeys(config, null), tell);
 	});
 	return { kind: "backup", manifest, database, key: judgeKey(manifest, passphrase, opened) };
 }
 
-function judgeKey({ key }: Manifest, passphrase: string | null, opened: Uint8Array | null): KeyCheck {
+function judgeKey(
+	{ key }: Manifest,
+	passphrase: string | null,
+	opened: readonly Uint8Array[] | null,
+): KeyCheck {
 	if (key === null) return "left out";
 	if (passphrase === null) return "not tried";
 	return opened === null ? "another passphrase" : "opened";
@@ -141,7 +150,7 @@ export async function unpack(backup: BackupFile, to: Draft, tell: Tell): Promise
 /** Checks a SQLite file that no process uses. */
 export async function checkSqliteFile(
 	path: string,
-	key: Uint8Array | null,
+	keys: readonly Uint8Array[],
 	tell: Tell,
 ): Promise<CheckedDatabase> {
 	tell("checking the database's pages");
@@ -149,27 +158,30 @@ export async function checkSqliteFile(
 	// A damaged file is not read further, because the results would be meaningless.
 	if (damage.length > 0) {
 		const schema = { version: 0, oldestProgram: 0, firstName: null, createdAtMs: null };
-		const secrets = { total: 0, unopened: null };
-		return { damage, schema, schemaProblem: "it cannot be read", ledger: null, secrets };
+		return { damage, schema, schemaProblem: "it cannot be read", ledger: null, sealed: NOTHING_SEALED };
 	}
 	const store = openSqliteToRead(path);
 	try {
-		return { ...(await checkStore(store, key, tell)), damage };
+		return { ...(await checkStore(store, keys, tell)), damage };
 	} finally {
 		await store.close();
 	}
 }
 
 /** Checks a database, which may be in use. */
-export async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Promise<CheckedDatabase> {
+export async function checkStore(
+	store: Store,
+	keys: readonly Uint8Array[],
+	tell: Tell,
+): Promise<CheckedDatabase> {
 	const schema = await findSchema(store.db);
 	const schemaProblem = findSchemaProblem(schema);
 	if (schemaProblem !== null) {
-		return { damage: null, schema, schemaProblem, ledger: null, secrets: { total: 0, unopened: null } };
+		return { damage: null, schema, schemaProblem, ledger: null, sealed: NOTHING_SEALED };
 	}
 	tell("checking the ledger");
 	const ledger = await checkLedger(store);
-	return { damage: null, schema, schemaProblem, ledger, secrets: await checkSecrets(store, key) };
+	return { damage: null, schema, schemaProblem, ledger, sealed: await checkSealed(store, keys) };
 }
 
 function findSchemaProblem(schema: PresentSchema): string | null {
@@ -182,24 +194,41 @@ function findSchemaProblem(schema: PresentSchema): string | null {
 	}
 }
 
-async function checkSecrets({ db }: Store, key: Uint8Array | null): Promise<SecretCheck> {
+const NOTHING_SEALED: SealedCheck = { total: 0, unopened: null, isWrongKey: false, usedKeys: [] };
+
+async function checkSealed({ db }: Store, keys: readonly Uint8Array[]): Promise<SealedCheck> {
 	let total = 0;
 	let unopened = 0;
-	for await (const { receiver_id, sealed } of listSecrets(db)) {
-		total++;
-		if (key !== null && openSecret(key, receiver_id, sealed) === null) unopened++;
+	let unopenedSecrets = 0;
+	const used = new Set<Uint8Array>();
+	for await (const values of readSealedValues(db)) {
+		for (const value of values) {
+			const key = keys.find((one) => openValue({ keys: [one] }, value) !== null);
+			total++;
+			if (key !== undefined) used.add(key);
+			else {
+				unopened++;
+				if (value.at.table === "signing_secrets") unopenedSecrets++;
+			}
+		}
 	}
-	return { total, unopened: key === null ? null : unopened };
+	if (keys.length === 0) return { ...NOTHING_SEALED, total };
+	const isWrongKey = unopenedSecrets > 0 || (total > 0 && unopened === total);
+	return { total, unopened, isWrongKey, usedKeys: keys.filter((key) => used.has(key)) };
 }
 
-/** Returns RINGBACK_SECRET_KEY or the key in the file beside the SQLite file, or null if there is neither. */
-export function findKeyFor(path: string, { secretKey }: Pick<Config, "secretKey">): Uint8Array | null {
-	return secretKey ?? readKeyAt(`${resolve(path)}.key`);
+/** Returns the keys in the settings, or those in the files beside the SQLite file. There may be none. */
+export function findKeysFor(path: string, settings: KeySettings): Uint8Array[] {
+	return explainKeyFile(() => readKeys(settings, path));
 }
 
 export function readKeyAt(path: string): Uint8Array | null {
+	return explainKeyFile(() => readKeyFile(path));
+}
+
+function explainKeyFile<Value>(read: () => Value): Value {
 	try {
-		return readKeyFile(path);
+		return read();
 	} catch (error) {
 		throw error instanceof KeyFileError ? new BackupError(error.message) : error;
 	}

@@ -7,14 +7,13 @@ import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Config, publicUrlAt, type RoleSetting } from "../config.ts";
+import type { KeyRing } from "../domain/key-ring.ts";
 import { sayOtherBrand } from "../domain/network.ts";
-import { openSecret, SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { createMailDispatcher, type MailDispatcher } from "../mail/dispatcher.ts";
 import { createNetworkMailer, type NetworkMailer } from "../mail/network-mailer.ts";
 import { realClock } from "../outside/clock.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
-import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
 import { createLog, type LogIdentity, type ProcessLog } from "../outside/log.ts";
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
@@ -24,10 +23,12 @@ import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from 
 import { findDifferentEnds } from "../store/postgres/doctor.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-network.ts";
 import { keepGivenBrand } from "../store/queries/network.ts";
-import { newestSecret, type SigningSecret } from "../store/queries/signing-secrets.ts";
+import { readNewestSealed } from "../store/queries/sealed-values.ts";
 import { MIGRATIONS, type MigrationReport } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
+import { openKeyRing, useKeyRing } from "./sealing-keys.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
+import { StartError } from "./start-error.ts";
 
 export interface Workplace {
 	config: Config;
@@ -52,15 +53,12 @@ export interface Workplace {
 	mails: MailDispatcher;
 	/** Base URL of all links, including those in mails. */
 	publicUrl: string;
-	sealingKey: Uint8Array;
+	keyRing: KeyRing;
 	network: KnownNetwork;
 	addressPolicy: AddressPolicy;
 	migration: MigrationReport;
 	close(): Promise<void>;
 }
-
-/** A wrong setting that is found only when the database is open. */
-export class StartError extends Error {}
 
 export interface OpenOptions {
 	/** Clock of the machine. Only tests replace it, and likewise `readTime` and the log. */
@@ -150,11 +148,11 @@ export async function openParts(
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
 		// With another schema version the tables cannot be read by this program.
 		const isReadable = schema !== "inspect" || migration.version === MIGRATIONS.length;
-		const sealed = isReadable ? await newestSecret(store.db) : undefined;
-		// A new key is created only if the database has no sealed secrets. Otherwise a new key would hide that
-		// the right one is missing.
-		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
-		checkSealingKey(sealingKey, sealed);
+		const sealed = isReadable ? await readNewestSealed(store.db) : [];
+		// A new key is created only if nothing is sealed in the database. Otherwise a new key would hide that the right one
+		// is missing.
+		const keyRing = openKeyRing(config, log, schema !== "inspect" && sealed.length === 0);
+		if (isReadable) await useKeyRing(store, keyRing, { sealed, log, mayWrite: schema !== "inspect" });
 		if (schema !== "inspect") await keepBrand(store, config.brand, log);
 		const transport = createHttpsTransport({
 			allowedPrivateRanges: config.allowedPrivateRanges,
@@ -177,7 +175,7 @@ export async function openParts(
 			accessLog: access,
 			droppedLogLines: droppedLines,
 			readDisk: () => readDiskOf(config.database),
-			sealingKey,
+			keyRing,
 			mailer,
 			companySignIn,
 			transport,
@@ -258,31 +256,4 @@ async function openCompanySignIn(config: Config): Promise<CompanySignIn | null> 
 		isRequiredForStaff: config.oidcStaff === "required",
 		isForEveryone: config.oidcFor === "everyone",
 	};
-}
-
-function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {
-	if (secretKey !== null) return secretKey;
-	if (database.kind !== "sqlite") throw new StartError("RINGBACK_SECRET_KEY is required with PostgreSQL.");
-	const path = `${database.path}.key`;
-	try {
-		// If no key may be created, a placeholder key is returned. checkSealingKey then reports that it does not
-		// fit.
-		if (!mayMake) return readKeyFile(path) ?? new Uint8Array(SEALING_KEY_BYTES);
-		const { key, isNew } = readOrMakeKeyFile(path);
-		if (isNew)
-			log.info({ path }, "made the key that seals signing secrets; back it up together with the database");
-		return key;
-	} catch (error) {
-		throw error instanceof KeyFileError ? new StartError(error.message) : error;
-	}
-}
-
-/**
- * Throws if the key does not open the stored secrets. With a wrong key, nothing could be signed or verified.
- */
-function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): void {
-	if (sealed === undefined || openSecret(key, sealed.receiver_id, sealed.sealed) !== null) return;
-	throw new StartError(
-		"RINGBACK_SECRET_KEY is not the key that the signing secrets in this database were sealed with. Set the right one, or restore the key file beside the SQLite file.",
-	);
 }

@@ -3,7 +3,7 @@
 // tried. No secret is returned, and nothing is stored.
 
 import type { ReceiverId } from "../domain/receiver.ts";
-import { openSecret } from "../domain/sealing.ts";
+import { type OpeningKeys, openSecret } from "../domain/sealing.ts";
 import type { SentRequest } from "../domain/sent-request.ts";
 import {
 	headerNames,
@@ -39,8 +39,8 @@ export interface CheckedSignature {
 export interface SignatureCheckDeps {
 	store: Store;
 	clock: Clock;
-	/** The key that opens the receiver's stored secrets. */
-	sealingKey: Uint8Array;
+	/** The keys that open the receiver's stored secrets. */
+	keyRing: OpeningKeys;
 	network: Pick<KnownNetwork, "face">;
 	publicUrl: string;
 }
@@ -147,13 +147,13 @@ const CLOCK_ADVICE: Readonly<Record<TimestampVerdict, string>> = {
 /** Texts that programs use as the secret if the variable for it is not set. */
 const UNSET = ["", "undefined", "null", "None"];
 
-async function readSecrets({ store, sealingKey }: SignatureCheckDeps, receiverId: ReceiverId, nowMs: number) {
+async function readSecrets({ store, keyRing }: SignatureCheckDeps, receiverId: ReceiverId, nowMs: number) {
 	const stored = [
 		...(await findUsableSecrets(store.db, [receiverId], nowMs)).slice(0, MAX_TRIED),
 		...(await listEndedSecrets(store.db, receiverId, nowMs, MAX_TRIED)),
 	];
 	return stored.flatMap((secret) => {
-		const text = openSecret(sealingKey, receiverId, secret.sealed);
+		const text = openSecret(keyRing, receiverId, secret.sealed);
 		return text === null ? [] : [{ text, hint: secret.hint, state: stateOf(secret, nowMs) }];
 	});
 }

@@ -74,7 +74,7 @@ const PAYOUT_COLUMNS: CsvColumns<Payable> = [
  */
 export function payoutFile(
 	db: Db,
-	deps: Pick<StatementsDeps, "sealingKey">,
+	deps: Pick<StatementsDeps, "keyRing">,
 	filter: Pick<StatementFilter, "month" | "partnerId">,
 	form?: CsvForm,
 ): AsyncGenerator<string> {
@@ -83,7 +83,7 @@ export function payoutFile(
 
 async function* readPayable(
 	db: Db,
-	deps: Pick<StatementsDeps, "sealingKey">,
+	deps: Pick<StatementsDeps, "keyRing">,
 	filter: StatementFilter,
 ): AsyncGenerator<readonly Payable[]> {
 	const payable = { ...filter, state: "to_pay", hasDetails: true } as const;

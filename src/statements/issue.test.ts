@@ -7,6 +7,7 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
 import { addPerson, signInAs } from "../../test/support/signed-in.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { RETRY_MS } from "../jobs/claim.ts";
 import { startJob } from "../jobs/job.ts";
 import { readJudgedLines } from "../jobs/lines.ts";
@@ -310,12 +311,12 @@ eachDatabase("issuing statements", (database) => {
 		ok(member !== undefined);
 		const { partner } = member;
 		const person = await network.addPartnerPerson(partner);
-		const { store, clock, random, sealingKey } = network.deps;
+		const { store, clock, random, keyRing } = network.deps;
 		// An imported person who was not invited has no password and must not get mails about money.
 		const uninvited = await addPerson(store, "shop");
 		await addPartnerPerson(store.db, partner.id, uninvited.id);
 		const mailer = { send: async () => null };
-		const mails = createMailDispatcher({ store, clock, random, sealingKey, mailer, log: createLog() });
+		const mails = createMailDispatcher({ store, clock, random, keyRing, mailer, log: createLog() });
 		const deps = { ...network.deps, mails };
 		await network.setNetwork({ name: "Nordnet", postal_address: "Weg 1\nBerlin" });
 		const details = { payee: "Blog GmbH", address: "", country: "DE", vatId: "", bic: "", account: "" };
@@ -350,7 +351,11 @@ eachDatabase("issuing statements", (database) => {
 				details: { ...details, iban: "DE89370400440532013000" },
 			},
 		});
-		equal(openParties({ sealingKey: new Uint8Array(32) }, statement), null, "another key opens nothing");
+		equal(
+			openParties({ keyRing: createKeyRing([new Uint8Array(32)]) }, statement),
+			null,
+			"another key opens nothing",
+		);
 		const mailed = await store.db
 			.selectFrom("mail_queue")
 			.select(["to_address", "subject"])

@@ -8,6 +8,7 @@ import { composeIssuedMail } from "../mail/statement-mail.ts";
 import { noteAudits } from "../store/queries/audit.ts";
 import { findPartnersByPublicId } from "../store/queries/partners.ts";
 import { findProgrammeNames } from "../store/queries/programmes.ts";
+import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import {
 	insertStatementLines,
 	insertStatements,
@@ -113,6 +114,7 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 		deps,
 		accepted.map(({ partner }) => partner.id),
 	);
+	const key = await sealingKeyIn(trx, deps.keyRing);
 	const rows = accepted.map(({ partner, due, sums }, index) => {
 		const publicId = makeId("stm", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 		const seq = writing.last + index + 1;
@@ -125,7 +127,7 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 			is_carried: isCarried ? (1 as const) : (0 as const),
 			first_entry_id: sums.length === 0 ? null : Math.min(...sums.map(({ firstEntryId }) => firstEntryId)),
 			last_entry_id: sums.length === 0 ? null : Math.max(...sums.map(({ lastEntryId }) => lastEntryId)),
-			sealed_parties: sealParties(deps, publicId, parties),
+			sealed_parties: sealParties(key, deps, publicId, parties),
 			job_id: issuer.jobId,
 			issued_at_ms: nowMs,
 			issued_by: issuer.personId,

@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { DEFAULT_BRAND, networkName } from "../domain/network.ts";
-import { openText, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
+import { openText, SEALED_FOR, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
 import type { Statement, StatementSettings } from "../store/queries/statements.ts";
 import type { Partner } from "../store/tables/partners.ts";
 import type { StatementsDeps } from "./deps.ts";
@@ -46,22 +46,20 @@ export function partiesOf(
 }
 
 export function sealParties(
-	{ sealingKey, random }: Pick<StatementsDeps, "sealingKey" | "random">,
+	key: Uint8Array,
+	{ random }: Pick<StatementsDeps, "random">,
 	publicId: string,
 	parties: StatementParties,
 ): string {
-	return sealText(sealingKey, boundTo(publicId), JSON.stringify(parties), random.bytes(SEALING_IV_BYTES));
+	const iv = random.bytes(SEALING_IV_BYTES);
+	return sealText(key, SEALED_FOR.statement(publicId), JSON.stringify(parties), iv);
 }
 
 /** Opens the copy of both parties. Returns null if it was sealed with another key. */
 export function openParties(
-	{ sealingKey }: Pick<StatementsDeps, "sealingKey">,
+	{ keyRing }: Pick<StatementsDeps, "keyRing">,
 	{ public_id, sealed_parties }: Pick<Statement, "public_id" | "sealed_parties">,
 ): StatementParties | null {
-	const text = openText(sealingKey, boundTo(public_id), sealed_parties);
+	const text = openText(keyRing, SEALED_FOR.statement(public_id), sealed_parties);
 	return text === null ? null : PARTIES.parse(JSON.parse(text));
-}
-
-function boundTo(publicId: string): string {
-	return `statement:${publicId}`;
 }

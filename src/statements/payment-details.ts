@@ -12,7 +12,7 @@ import {
 	type PaymentDetailsInput,
 	parsePaymentDetails,
 } from "../domain/payment-details.ts";
-import { openText, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
+import { openText, SEALED_FOR, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
 import { composeDetailsMail } from "../mail/statement-mail.ts";
 import {
 	type ActingPerson,
@@ -26,6 +26,7 @@ import { LIMITS, useLimits } from "../people/limits.ts";
 import { checkPassword } from "../people/passwords.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { lockPartner, signsInFor } from "../store/queries/partners.ts";
+import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import { findSealedDetails, listPartnerAddressees, saveSealedDetails } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
 import type { StatementsDeps } from "./deps.ts";
@@ -82,9 +83,10 @@ export async function savePaymentDetails(
 		const before = (await openDetails(trx, deps, [partnerId])).get(partnerId) ?? null;
 		if (before !== null && isSame(before, details)) return succeed(false);
 		const nowMs = deps.clock.nowMs();
+		const key = await sealingKeyIn(trx, deps.keyRing);
 		const iv = deps.random.bytes(SEALING_IV_BYTES);
 		await saveSealedDetails(trx, partner, {
-			sealed: sealText(deps.sealingKey, boundTo(partnerId), JSON.stringify(details), iv),
+			sealed: sealText(key, SEALED_FOR.paymentDetails(partnerId), JSON.stringify(details), iv),
 			changed_at_ms: nowMs,
 			changed_by: personIdOf(actor),
 		});
@@ -103,7 +105,7 @@ export async function savePaymentDetails(
 
 /** Returns the payment details of a partner to one of its people or to staff. They are null if there are none. */
 export async function readPaymentDetails(
-	deps: Pick<StatementsDeps, "store" | "sealingKey">,
+	deps: Pick<StatementsDeps, "store" | "keyRing">,
 	reader: ActingPerson,
 	partnerId: number,
 ): Promise<Result<PaymentDetails | null>> {
@@ -117,13 +119,13 @@ export async function readPaymentDetails(
  */
 export async function openDetails(
 	db: Db,
-	{ sealingKey }: Pick<StatementsDeps, "sealingKey">,
+	{ keyRing }: Pick<StatementsDeps, "keyRing">,
 	partnerIds: readonly number[],
 ): Promise<ReadonlyMap<number, StoredDetails>> {
 	const rows = await findSealedDetails(db, partnerIds);
 	return new Map(
 		rows.flatMap(({ partner_id, sealed }) => {
-			const text = openText(sealingKey, boundTo(partner_id), sealed);
+			const text = openText(keyRing, SEALED_FOR.paymentDetails(partner_id), sealed);
 			return text === null ? [] : [[partner_id, DETAILS.parse(JSON.parse(text))] as const];
 		}),
 	);
@@ -139,8 +141,4 @@ function isSame(one: PaymentDetails, other: PaymentDetails): boolean {
 
 function notAllowed(): ReturnType<typeof refuse> {
 	return refuse("not_allowed", "Only this partner's people and the network's staff see its payment details.");
-}
-
-function boundTo(partnerId: number): string {
-	return `payment details:${partnerId}`;
 }

@@ -7,6 +7,7 @@ import { newConversion, newId, newProgramme } from "../../test/support/rows.ts";
 import { addPerson, signInAs } from "../../test/support/signed-in.ts";
 import { makeMoves, type Step } from "../conversions/make-moves.ts";
 import { type Credit, NOBODY } from "../domain/credit.ts";
+import { createKeyRing } from "../domain/key-ring.ts";
 import { startJob } from "../jobs/job.ts";
 import { type JudgedRow, readJudgedLines } from "../jobs/lines.ts";
 import { prepareStatements } from "../jobs/prepare-statements.ts";
@@ -46,7 +47,7 @@ export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 		store,
 		clock,
 		random: createRandom(),
-		sealingKey: new Uint8Array(32).fill(7),
+		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 		mails: MAIL_OFF,
 		publicUrl: "https://network.example",
 	};

@@ -24,7 +24,7 @@ const NOT_COPIED =
 /**
  * Tables that have a row as soon as the schema exists. A database in which only these tables have rows counts as empty.
  */
-const SEEDED: readonly string[] = ["network", "access_lock"];
+const SEEDED: readonly string[] = ["network", "access_lock", "sealing_key"];
 
 type Row = Record<string, unknown>;
 

@@ -85,6 +85,7 @@ export const CHECKS: readonly Check[] = [
 	{ kind: "provider_unavailable", area: "sign-in", find: findProvider },
 	{ kind: "schema_differs", area: "schema", find: findSchema },
 	{ kind: "disk_filling", area: "disk", find: findDisk },
+	{ kind: "rekey_unfinished", area: "key", mendsItself: true, find: findUnfinishedRekey },
 	{ kind: "backup_failed", area: "backup", find: findFailedBackup },
 	{ kind: "backup_old", area: "backup", find: findOldBackup },
 	{ kind: "backup_missing", area: "backup", find: findMissingBackup },
@@ -305,6 +306,14 @@ function findDisk({ disk }: WatchedState): Found {
 	return {
 		title: `The disk of the database has ${Math.floor((disk.freeBytes / disk.sizeBytes) * 100)} % left`,
 		text: "A full disk stops everything that writes. Make room, move the file to a larger disk, or shorten RINGBACK_RETENTION_DAYS.",
+	};
+}
+
+function findUnfinishedRekey({ rekeyingSinceMs, timeZone }: WatchedState): Found {
+	if (rekeyingSinceMs === null) return null;
+	return {
+		title: `The replacement of the sealing key began at ${minuteIn(rekeyingSinceMs, timeZone)} and is not finished`,
+		text: "Everything works, but the former key is still needed. If `ringback rekey` does not run any more, run it again. It continues where it was.",
 	};
 }
 

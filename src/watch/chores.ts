@@ -19,6 +19,7 @@ import {
 	pruneClicks,
 	pruneDeliveries,
 	pruneExpired,
+	pruneKeptKeys,
 	pruneLog,
 	pruneMails,
 	pruneShortLived,
@@ -105,6 +106,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	const olderThanMs = nowMs - retentionDays * DAY_MS;
 	await pruneAccess(store, nowMs);
 	await pruneMails(store, nowMs);
+	await pruneKeptKeys(store, nowMs);
 	await pruneSmall(store, olderThanMs);
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
 	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);

@@ -399,8 +399,8 @@ function readFlash(c: WebContext): Flash | null {
 	return read;
 }
 
-export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
-	const signer = createSigner(sealingKey, "flash");
+export function createFlashCookie({ keyRing, publicUrl }: WebDeps) {
+	const signer = createSigner(keyRing, "flash");
 	const name = cookieName(publicUrl, "flash");
 	// The cookie is hidden from scripts and is not sent to other hosts.
 	const secure = areCookiesSecure(publicUrl);

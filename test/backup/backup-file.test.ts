@@ -54,7 +54,8 @@ test("a backup is one complete file with the sealed key, which only its owner ca
 	equal(verified.key, "opened");
 	deepEqual(verified.database.damage, []);
 	deepEqual(verified.database.ledger?.broken, []);
-	deepEqual(verified.database.secrets, { total: 1, unopened: 0 });
+	const { total, unopened } = verified.database.sealed;
+	deepEqual({ total, unopened }, { total: 1, unopened: 0 });
 	deepEqual(setup.files(), ["one.backup"], "the unpacked copy is removed");
 });
 
@@ -100,7 +101,8 @@ test("a backup without the key contains no part of it, and restoring says whethe
 	equal((await setup.restore(beside, neverAsked)).key, "there already");
 	const verified = await setup.verify(setup.path("one.backup"), { passphrase: null });
 	ok(verified.kind === "backup");
-	deepEqual([verified.key, verified.database.secrets], ["left out", { total: 1, unopened: null }]);
+	const { total, unopened } = verified.database.sealed;
+	deepEqual([verified.key, total, unopened], ["left out", 1, null]);
 });
 
 test("a backup overwrites an existing file only on request, and never a link, a folder or the database", async (t) => {
@@ -149,7 +151,7 @@ test("a backup never takes the name of one of the database's files, even if that
 			}
 		}
 		const request = { passphrase: PASSPHRASE, mayOverwrite: true, tell };
-		const config = { secretKey: setup.key, databasePath: linked };
+		const config = { secretKey: setup.key, formerSecretKey: null, databasePath: linked };
 		for (const path of [`${linked}${suffix}`, `${setup.databasePath}${suffix}`]) {
 			await rejects(backUpSqlite(config, { ...request, path }), /belongs to the database/, path);
 		}
@@ -258,11 +260,8 @@ test("a file that is not a backup is recognized, and a plain SQLite file is chec
 	const verified = await setup.verify(setup.databasePath);
 	ok(verified.kind === "sqlite");
 	deepEqual([verified.database.damage, verified.database.ledger?.broken], [[], []]);
-	deepEqual(
-		verified.database.secrets,
-		{ total: 1, unopened: 0 },
-		"the key beside the database opens all secrets",
-	);
+	const { total, unopened } = verified.database.sealed;
+	deepEqual({ total, unopened }, { total: 1, unopened: 0 }, "the key beside the database opens everything");
 	deepEqual(setup.files(), ["text"]);
 });
 
@@ -366,12 +365,13 @@ test("a key that equals RINGBACK_SECRET_KEY is not written to the disk, and a di
 	const setup = await openBackupSetup(t);
 	const request = { passphrase: PASSPHRASE, mayOverwrite: false, tell };
 	const path = setup.path("one.backup");
-	await backUpSqlite({ secretKey: setup.key, databasePath: setup.databasePath }, { path, ...request });
+	const settings = { secretKey: setup.key, formerSecretKey: null };
+	await backUpSqlite({ ...settings, databasePath: setup.databasePath }, { path, ...request });
 	const ask = { path, readPassphrase: async () => PASSPHRASE, mayReplace: false, tell };
-	const same = await restoreSqlite({ secretKey: setup.key }, { ...ask, to: setup.path("same.db") });
+	const same = await restoreSqlite(settings, { ...ask, to: setup.path("same.db") });
 	equal(same.key, "there already");
 	equal(existsSync(setup.path("same.db.key")), false);
-	const other = { secretKey: Buffer.alloc(32, 7) };
+	const other = { ...settings, secretKey: Buffer.alloc(32, 7) };
 	equal((await restoreSqlite(other, { ...ask, to: setup.path("other.db") })).key, "setting differs");
 });
 

@@ -36,6 +36,8 @@ export interface BackupSetup {
 
 export const tell = (): void => undefined;
 const OWED = 3;
+/** The keys are in the file beside the database. */
+const NO_KEYS = { secretKey: null, formerSecretKey: null };
 
 /**
  * Opens the setup. Tests must close their connections. Files that are left beside the database at the end
@@ -70,23 +72,19 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 		open: () => openSqlite(databasePath, realClock),
 		backUp: (change) =>
 			backUpSqlite(
-				{ secretKey: null, databasePath },
+				{ ...NO_KEYS, databasePath },
 				{ path: path("one.backup"), passphrase: PASSPHRASE, mayOverwrite: false, tell, ...change },
 			),
 		restore: (to, change) =>
-			restoreSqlite(
-				{ secretKey: null },
-				{
-					path: path("one.backup"),
-					to,
-					readPassphrase: async () => PASSPHRASE,
-					mayReplace: false,
-					tell,
-					...change,
-				},
-			),
-		verify: (file, change) =>
-			verifyFile({ secretKey: null }, { path: file, passphrase: PASSPHRASE, tell, ...change }),
+			restoreSqlite(NO_KEYS, {
+				path: path("one.backup"),
+				to,
+				readPassphrase: async () => PASSPHRASE,
+				mayReplace: false,
+				tell,
+				...change,
+			}),
+		verify: (file, change) => verifyFile(NO_KEYS, { path: file, passphrase: PASSPHRASE, tell, ...change }),
 		path,
 		files: () => readdirSync(folder).sort(),
 	};

@@ -9,7 +9,9 @@ import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { readFeed } from "../../src/conversions/event-feed.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { realClock } from "../../src/outside/clock.ts";
+import { readKeyFile } from "../../src/outside/key-file.ts";
 import { savePaymentDetails } from "../../src/statements/payment-details.ts";
 import { payStatements } from "../../src/statements/payments.ts";
 import { NOVEMBER_MS, openNetwork } from "../../src/statements/statements.test-support.ts";
@@ -243,7 +245,9 @@ async function addMoney(path: string): Promise<void> {
 	const store = openSqlite(path, realClock);
 	try {
 		const network = await openNetwork(store);
-		const { deps, staff } = network;
+		const keyRing = createKeyRing([readKeyFile(`${path}.key`) ?? new Uint8Array(32)]);
+		const deps = Object.assign(network.deps, { keyRing });
+		const { staff } = network;
 		const partner = await network.addPartner("Blog");
 		const member = await network.join(await network.addProgramme(), partner);
 		const details = { payee: "Blog", address: "", country: "", vatId: "", iban: "", bic: "", account: "1" };

@@ -5,6 +5,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { succeed } from "../../src/domain/fault.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
 import { acceptSignInLink } from "../../src/people/accept-sign-in-link.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
@@ -354,7 +355,7 @@ function depsOf(store: Store) {
 			bytes: (count: number) => randomBytes(count),
 			hex: (count: number) => randomBytes(count).toString("hex"),
 		},
-		sealingKey: new Uint8Array(32),
+		keyRing: createKeyRing([new Uint8Array(32)]),
 		mails: MAIL_OFF,
 		publicUrl: "https://ringback.example",
 	};

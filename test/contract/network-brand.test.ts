@@ -4,6 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "@ringback/receiver";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -191,8 +192,8 @@ eachDatabase("the brand beside a sample programme", (database) => {
 });
 
 function partsOf(store: Store) {
-	const sealingKey = new Uint8Array(32).fill(7);
-	return { store, clock: createClock(), random: createRandom(), sealingKey };
+	const keyRing = createKeyRing([new Uint8Array(32).fill(7)]);
+	return { store, clock: createClock(), random: createRandom(), keyRing };
 }
 
 /** Adds a programme that is marked as the sample of the set-up, with a key. */

@@ -532,7 +532,7 @@ eachDatabase("credits", (database) => {
 	});
 
 	test("after a backup is restored, an earlier click credits nobody if its partnership is missing or a different one", async () => {
-		const sealer = createClickSealer(site.deps.sealingKey);
+		const sealer = createClickSealer(site.deps.keyRing);
 		const { id: later } = await partnerOf("later");
 		for (const [partnershipId, atMs] of [
 			[999_999, clock.nowMs()],

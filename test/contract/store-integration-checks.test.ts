@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/programmes/keys.ts";
@@ -136,7 +137,7 @@ eachDatabase("the checks of an integration", (database) => {
 
 	test("every active key is listed, even after many newer ones were revoked, and their number is limited", async () => {
 		const { store } = database;
-		const deps = { ...DEPS, store, sealingKey: new Uint8Array(32).fill(7) };
+		const deps = { ...DEPS, store, keyRing: createKeyRing([new Uint8Array(32).fill(7)]) };
 		const programme = await addProgramme(store);
 		const issue = async () => {
 			const issued = await issueKey(deps, programme.public_id, COMMAND_LINE);

@@ -2,6 +2,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -45,7 +46,12 @@ eachDatabase("keys", (database) => {
 		const { store } = database;
 		const programmes = [await addProgramme(store), await addProgramme(store), await addProgramme(store)];
 		const random = createRandom();
-		const deps = { store, clock: createClock(), random, sealingKey: random.bytes(SEALING_KEY_BYTES) };
+		const deps = {
+			store,
+			clock: createClock(),
+			random,
+			keyRing: createKeyRing([random.bytes(SEALING_KEY_BYTES)]),
+		};
 		const programmeIds = programmes.map(({ id }) => id);
 		const calls = await Promise.all(
 			[1, 2].map(() => issueManyKeys(deps, COMMAND_LINE, { programmeIds, right: "report" })),

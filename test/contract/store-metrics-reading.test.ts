@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { sql } from "kysely";
 import { createHealth } from "../../src/api/health.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { createKnownNetwork, givenWire } from "../../src/store/queries/known-network.ts";
@@ -38,7 +39,7 @@ eachDatabase("reading the metrics", (database) => {
 			log,
 			random: createRandom(),
 			transport: { post: () => Promise.reject(new Error("nothing is sent here")) },
-			sealingKey: new Uint8Array(SEALING_KEY_BYTES),
+			keyRing: createKeyRing([new Uint8Array(SEALING_KEY_BYTES)]),
 			wire: givenWire("Service"),
 			// Nothing may be in flight, so all deliveries stay due.
 			caps: { perReceiver: 8, overall: 0 },

@@ -4,6 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import type { Result } from "../../src/domain/fault.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -30,7 +31,7 @@ eachDatabase("signing secrets", (database) => {
 	const depsOf = (store: Store, nowMs = START_MS): AccountsDeps => ({
 		store,
 		random,
-		sealingKey: new Uint8Array(32).fill(7),
+		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 		clock: makeStillClock(() => nowMs),
 	});
 	/** Runs an action many times at once, through two connections to the same database. */

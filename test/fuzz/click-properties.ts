@@ -5,13 +5,14 @@ import fc from "fast-check";
 import { landingAt, landingUrl } from "../../src/domain/click.ts";
 import { type Click, createClickSealer, keptSubIds } from "../../src/domain/click-token.ts";
 import { judgeCredit } from "../../src/domain/credit.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { LANDING_HOSTS, LANDING_TEXT, WITHIN_LANDING_HOSTS } from "../support/landing-texts.ts";
 import { ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 
-const sealer = createClickSealer(new Uint8Array(32).fill(7));
-const stranger = createClickSealer(new Uint8Array(32).fill(8));
+const sealer = createClickSealer(createKeyRing([new Uint8Array(32).fill(7)]));
+const stranger = createClickSealer(createKeyRing([new Uint8Array(32).fill(8)]));
 
 const ID = fc.integer({ min: 1, max: 2 ** 32 - 1 });
 const ANY_CLICK: fc.Arbitrary<Click> = fc.record(

@@ -3,6 +3,7 @@
 // the database.
 
 import type { Result } from "../../src/domain/fault.ts";
+import type { KeyRing } from "../../src/domain/key-ring.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { LookUp } from "../../src/ports.ts";
@@ -26,7 +27,7 @@ import { answerOrNothing } from "./workload.ts";
 
 export interface ConfigurationSite {
 	random: SeededRandom;
-	sealingKey: Uint8Array;
+	keyRing: KeyRing;
 	lookUp(host: string): LookUp;
 	readProgramme(programme: ProgrammeRecord): void;
 	trace(line: string): void;
@@ -76,11 +77,7 @@ export function createConfiguration(site: ConfigurationSite) {
 
 	async function issue(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			issueKey(
-				{ ...process, clock: process.clock, sealingKey: site.sealingKey },
-				programme.publicId,
-				COMMAND_LINE,
-			),
+			issueKey({ ...process, clock: process.clock, keyRing: site.keyRing }, programme.publicId, COMMAND_LINE),
 		);
 		site.readProgramme(programme);
 		note("issue", programme, result);
@@ -92,7 +89,7 @@ export function createConfiguration(site: ConfigurationSite) {
 	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
 			prepareSecret(
-				{ ...process, clock: process.clock, sealingKey: site.sealingKey },
+				{ ...process, clock: process.clock, keyRing: site.keyRing },
 				programme.publicId,
 				COMMAND_LINE,
 			),
@@ -110,7 +107,7 @@ export function createConfiguration(site: ConfigurationSite) {
 		site.readProgramme(programme);
 		note("activate", programme, result);
 		if (result?.ok === true)
-			demandInForce(programme, "secrets", openSecret(site.sealingKey, programme.receiver_id, found.sealed));
+			demandInForce(programme, "secrets", openSecret(site.keyRing, programme.receiver_id, found.sealed));
 	}
 
 	async function discard(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {

@@ -5,6 +5,7 @@
 
 import { createClickSealer } from "../../src/domain/click-token.ts";
 import { type Credit, compareCredits, judgeCredit, NOBODY, readClickIds } from "../../src/domain/credit.ts";
+import type { KeyRing } from "../../src/domain/key-ring.ts";
 import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
@@ -45,11 +46,11 @@ export async function openCrediting(
 	db: Db,
 	programmes: readonly ProgrammeRecord[],
 	random: SeededRandom,
-	sealingKey: Uint8Array,
+	keyRing: KeyRing,
 	/** True if every programme credits its partners. */
 	isForAll: boolean,
 ) {
-	const sealer = createClickSealer(sealingKey);
+	const sealer = createClickSealer(keyRing);
 	const partnershipsOf = new Map<ProgrammeRecord, readonly Partnership[]>();
 	const saidOf = new WeakMap<Order, Signals>();
 	const partnerIds = await addPartners(db);

@@ -3,6 +3,7 @@
 // are sent with the moves and credits in the database.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { KeyRing } from "../../src/domain/key-ring.ts";
 import { parseMacroUrl } from "../../src/domain/macro-url.ts";
 import { ALL_EVENTS, type CallbackForm, type ReceiverId } from "../../src/domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
@@ -13,6 +14,7 @@ import {
 	lockPartnerReceiver,
 	setEndpoint,
 } from "../../src/store/queries/receivers.ts";
+import { sealingKeyIn } from "../../src/store/queries/sealing-key.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { demand } from "../support/broken.ts";
@@ -34,7 +36,7 @@ export async function openPartnerReceivers(
 	store: Store,
 	partners: readonly { id: number; publicId: string }[],
 	random: SeededRandom,
-	sealingKey: Uint8Array,
+	keyRing: KeyRing,
 	nowMs: number,
 ): Promise<PartnerReceiver[]> {
 	const opened: PartnerReceiver[] = [];
@@ -51,10 +53,11 @@ export async function openPartnerReceivers(
 			const receiver = await lockPartnerReceiver(trx, partner.id);
 			if (receiver === undefined) throw new Error("a receiver was not stored");
 			await setEndpoint(trx, receiver, { url, form, events: ALL_EVENTS }, nowMs);
+			const key = await sealingKeyIn(trx, keyRing);
 			await insertSecret(trx, {
 				public_id: `sec_${partner.publicId}`,
 				receiver_id: receiver.receiver_id,
-				sealed: sealSecret(sealingKey, receiver.receiver_id, secret, random.bytes(SEALING_IV_BYTES)),
+				sealed: sealSecret(key, receiver.receiver_id, secret, random.bytes(SEALING_IV_BYTES)),
 				hint: secret.slice(-4),
 				created_at_ms: nowMs,
 				activated_at_ms: nowMs,

@@ -3,6 +3,7 @@
 // still have happened.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { KeyRing } from "../../src/domain/key-ring.ts";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
 import type { Terms } from "../support/lifecycle-model.ts";
@@ -56,7 +57,7 @@ export function owedSince(programme: ProgrammeRecord, fromMs: number, toMs: numb
 
 export function createProgrammeReader(
 	database: DatabaseSync,
-	sealingKey: Uint8Array,
+	keyRing: KeyRing,
 ): (programme: ProgrammeRecord, nowMs: number) => void {
 	const find = database.prepare(
 		`select e.url, s.sealed from receivers r
@@ -69,7 +70,7 @@ export function createProgrammeReader(
 		const row = find.get(programme.receiver_id);
 		const { url = null, sealed = null } = row ?? {};
 		note(programme.urls, typeof url === "string" ? url : null, nowMs);
-		const secret = typeof sealed === "string" ? openSecret(sealingKey, programme.receiver_id, sealed) : null;
+		const secret = typeof sealed === "string" ? openSecret(keyRing, programme.receiver_id, sealed) : null;
 		note(programme.secrets, secret, nowMs);
 	};
 }

@@ -4,6 +4,7 @@
 import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/send-buffer.ts";
+import type { KeyRing } from "../../src/domain/key-ring.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
@@ -23,7 +24,7 @@ import type { Owner, Timeline } from "./timeline.ts";
 export interface Site {
 	timeline: Timeline;
 	store: Store;
-	sealingKey: Uint8Array;
+	keyRing: KeyRing;
 	brand: string;
 	caps: Caps;
 	/** True if there are jobs in this run, such as statements. */
@@ -132,7 +133,7 @@ export class ServiceProcess implements Owner {
 	get statementsDeps(): StatementsDeps {
 		const { store, random } = this;
 		const { clock, mails } = this.#parts;
-		return { store, clock, random, mails, sealingKey: this.#site.sealingKey, publicUrl: PUBLIC_URL };
+		return { store, clock, random, mails, keyRing: this.#site.keyRing, publicUrl: PUBLIC_URL };
 	}
 
 	get #parts(): Running {
@@ -148,7 +149,7 @@ export class ServiceProcess implements Owner {
 		// The intake does not yield, so that all calls of one moment are in the same batch.
 		const intakeClock = { ...clock, yieldLoop: async () => undefined };
 		const mailer = { send: (mail: Mail) => this.#mail(mail) };
-		const mails = createMailDispatcher({ store, clock, random, log, mailer, sealingKey: site.sealingKey });
+		const mails = createMailDispatcher({ store, clock, random, log, mailer, keyRing: site.keyRing });
 		const chores = startChores({
 			store,
 			clock,
@@ -158,7 +159,7 @@ export class ServiceProcess implements Owner {
 			publicUrl: PUBLIC_URL,
 			retentionDays: RETENTION_DAYS,
 		});
-		const jobDeps = { store, clock, random, log, mails, sealingKey: site.sealingKey, publicUrl: PUBLIC_URL };
+		const jobDeps = { store, clock, random, log, mails, keyRing: site.keyRing, publicUrl: PUBLIC_URL };
 		this.#running = {
 			clock,
 			chores,
@@ -171,7 +172,7 @@ export class ServiceProcess implements Owner {
 				random,
 				log,
 				transport: { post: (request) => this.#post(request) },
-				sealingKey: site.sealingKey,
+				keyRing: site.keyRing,
 				wire: givenWire(site.brand),
 				caps: site.caps,
 				load: { busyShare: () => 0, lateMs: () => 0 },

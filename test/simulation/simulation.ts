@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { verifyPartnerCallback, verifyPostback } from "@ringback/receiver";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
@@ -106,13 +107,13 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const store = createSqliteStore(database, realClock);
 	await store.migrate(startMs);
 	await raiseReceiverIds(store);
-	const sealingKey = random.bytes(SEALING_KEY_BYTES);
+	const keyRing = createKeyRing([random.bytes(SEALING_KEY_BYTES)]);
 	const programmes = await openProgrammes(store, plan, fork(), startMs);
 	const drawn = createSeededRandom(seed ^ CREDITING);
-	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey, money !== null);
+	const crediting = await openCrediting(store.db, programmes, drawn, keyRing, money !== null);
 
 	const partnerRandom = createSeededRandom(seed ^ PARTNERS);
-	const partners = await openPartnerReceivers(store, crediting.partners, partnerRandom, sealingKey, startMs);
+	const partners = await openPartnerReceivers(store, crediting.partners, partnerRandom, keyRing, startMs);
 	const receivers = [...programmes, ...partners];
 
 	const tracing = createHash("sha256");
@@ -137,7 +138,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	let settledCount = 0;
 	const ended = new Set<number>();
 	const watchSettling = createSettlingAuditor(database, attempt);
-	const readProgramme = createProgrammeReader(database, sealingKey);
+	const readProgramme = createProgrammeReader(database, keyRing);
 	const ledger = createOrderLedger(() => timeline.nowMs);
 	const heldRow = database.prepare("select one from delivery_pause");
 	const holding = createHolding({
@@ -166,7 +167,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		{
 			timeline,
 			store,
-			sealingKey,
+			keyRing,
 			brand: BRAND,
 			hasJobs: money !== null,
 			caps: { perReceiver: plan.capPerProgramme, overall: CAP_OVERALL },
@@ -195,7 +196,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	);
 	const configuration = createConfiguration({
 		random: fork(),
-		sealingKey,
+		keyRing,
 		lookUp: network.lookUp,
 		readProgramme: (programme) => readProgramme(programme, timeline.nowMs),
 		trace,

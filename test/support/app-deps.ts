@@ -4,6 +4,7 @@
 import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
 import type { AllDeps } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
@@ -43,7 +44,7 @@ export const MAIL_OFF: MailDispatcher = {
 export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | "log">): AllDeps {
 	return {
 		...parts,
-		sealingKey: new Uint8Array(32).fill(7),
+		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 		network: createKnownNetwork(parts, null),
 		publicUrl: "https://ringback.example",
 		isPublicUrlSet: true,

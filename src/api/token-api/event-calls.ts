@@ -67,8 +67,8 @@ function followPartner(
 	start: PartnerPosition,
 	greeting: { testOnly: boolean; hasPostbackUrl: boolean },
 ): Followed<PartnerPosition> {
-	const { store, clock, sealingKey, random } = deps;
-	const seal = { sealingKey, random };
+	const { store, clock, keyRing, random } = deps;
+	const seal = { keyRing, random };
 	return {
 		receiverId: partner.receiverId,
 		greeting: { partnerId: token.partnerPublicId, ...greeting },

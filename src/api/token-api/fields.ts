@@ -65,7 +65,7 @@ export function pageOf<Item extends z.ZodType>(item: Item, description: string) 
 
 /** Returns the position and size of the page that a query asks for. `list` names the list, with its owner and order. */
 export function readPage(
-	deps: Pick<TokenApiDeps, "sealingKey">,
+	deps: Pick<TokenApiDeps, "keyRing">,
 	list: string,
 	{ limit = String(DEFAULT_PAGE_ROWS), cursor }: { limit?: string | undefined; cursor?: string | undefined },
 ): Result<PageRequest> {
@@ -85,7 +85,7 @@ export function foreignCursor(field: string): ReturnType<typeof refuse> {
 }
 
 export function writePage<Row, Item>(
-	deps: Pick<TokenApiDeps, "sealingKey" | "random">,
+	deps: Pick<TokenApiDeps, "keyRing" | "random">,
 	list: string,
 	{ rows, next }: Pick<ListPage<Row>, "rows" | "next">,
 	show: (row: Row) => Item,
@@ -94,7 +94,7 @@ export function writePage<Row, Item>(
 }
 
 export function writeNext(
-	deps: Pick<TokenApiDeps, "sealingKey" | "random">,
+	deps: Pick<TokenApiDeps, "keyRing" | "random">,
 	list: string,
 	next: Cursor | null,
 ): string | null {

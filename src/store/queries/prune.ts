@@ -62,6 +62,11 @@ export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Prom
 	await sql`delete from sale_news where due_at_ms < ${olderThanMs}`.execute(db);
 }
 
+/** Removes keys that were kept for what has expired since. */
+export async function pruneKeptKeys({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+	await sql`delete from kept_keys where expires_at_ms < ${nowMs}`.execute(db);
+}
+
 /** Removes ended notices, jobs without lines, and counts of callbacks. There are few of them, or their rows are small. */
 export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}

@@ -15,8 +15,6 @@ import type { SigningSecretsTable } from "../tables/receivers.ts";
 
 export type SigningSecret = Selectable<SigningSecretsTable>;
 
-const SECRETS_AT_ONCE = 1_000;
-
 export function stateOf(secret: SigningSecret, nowMs: number): SecretState {
 	return stateAt(timesOf(secret), nowMs);
 }
@@ -234,26 +232,4 @@ export async function endSecrets(
 	if (secrets.length === 0) return;
 	const ids = secrets.map(({ id }) => id);
 	await trx.updateTable("signing_secrets").set({ ended_at_ms: nowMs }).where("id", "in", ids).execute();
-}
-
-/** Returns one secret, with which the caller can test whether the sealing key decrypts it. */
-export async function newestSecret(db: Db): Promise<SigningSecret | undefined> {
-	return db.selectFrom("signing_secrets").selectAll().orderBy("id", "desc").limit(1).executeTakeFirst();
-}
-
-/** Reads all secrets in batches, including ended ones. */
-export async function* listSecrets(db: Db): AsyncGenerator<SigningSecret> {
-	for (let afterId = 0; ; ) {
-		const rows = await db
-			.selectFrom("signing_secrets")
-			.selectAll()
-			.where("id", ">", afterId)
-			.orderBy("id")
-			.limit(SECRETS_AT_ONCE)
-			.execute();
-		yield* rows;
-		const last = rows.at(-1);
-		if (last === undefined || rows.length < SECRETS_AT_ONCE) return;
-		afterId = last.id;
-	}
 }

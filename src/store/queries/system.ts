@@ -7,6 +7,7 @@ import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
 import type { ChoresTable, NetworkTable } from "../tables/network.ts";
 import { type DeliveryPause, readPause } from "./delivery-pause.ts";
+import { isReplacing, readSealingKey } from "./sealing-key.ts";
 
 export interface SystemReading {
 	/** Schema version of the database, and the newest one that this program knows. */
@@ -18,6 +19,8 @@ export interface SystemReading {
 	/** The present hold of all callbacks, or null while callbacks are sent. */
 	pause: DeliveryPause | null;
 	backups: KnownBackups;
+	/** Time at which a replacement of the sealing key began that is not finished, or null. */
+	rekeyingSinceMs: number | null;
 	/** Time zone of the network, for times in sentences. */
 	timeZone: string;
 }
@@ -38,6 +41,7 @@ export const NOTHING_READ: SystemReading = {
 	pause: null,
 	createdAtMs: null,
 	backups: { last: null, failed: null },
+	rekeyingSinceMs: null,
 	timeZone: DEFAULT_ZONE,
 };
 
@@ -47,6 +51,7 @@ export async function readSystem(db: Db, nowMs: number): Promise<SystemReading> 
 		.selectFrom("network")
 		.select(["time_zone", ...BACKUP_COLUMNS])
 		.executeTakeFirstOrThrow();
+	const sealingKey = await readSealingKey(db);
 	return {
 		schema: { version, known: MIGRATIONS.length },
 		createdAtMs,
@@ -54,6 +59,7 @@ export async function readSystem(db: Db, nowMs: number): Promise<SystemReading> 
 		chores: await listChoreRecords(db),
 		pause: await readPause(db, nowMs),
 		backups: backupsOf(network),
+		rekeyingSinceMs: isReplacing(sealingKey) ? sealingKey.replaced_at_ms : null,
 		timeZone: network.time_zone,
 	};
 }
@@ -103,11 +109,17 @@ export async function noteFailedBackup(
 	return succeededAtMs;
 }
 
-export async function saveProcess(db: Db, record: ProcessRecord): Promise<void> {
+/** Saves the report of a process. `knownKeys` has the ids of the sealing keys that it knows. */
+export async function saveProcess(
+	db: Db,
+	record: ProcessRecord,
+	knownKeys: string | null = null,
+): Promise<void> {
+	const row = { ...record, known_keys: knownKeys };
 	await db
 		.insertInto("processes")
-		.values(record)
-		.onConflict((conflict) => conflict.column("instance").doUpdateSet(record))
+		.values(row)
+		.onConflict((conflict) => conflict.column("instance").doUpdateSet(row))
 		.execute();
 }
 

@@ -7,6 +7,7 @@ import { DIALECTS, type Dialect } from "./dialect.ts";
 import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
 import { recordedBackups } from "./recorded-backups.ts";
+import { replaceableSealingKey } from "./sealing-key.ts";
 import { statementsToPay } from "./statements-to-pay.ts";
 import type { Db } from "./tables.ts";
 import { writtenOutCommissions } from "./written-out-commissions.ts";
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ name: "erasures", isBreaking: false, statements: erasureTables },
 	{ name: "recorded backups", isBreaking: false, statements: recordedBackups },
 	{ name: "statements that are to be paid", isBreaking: false, statements: statementsToPay },
+	{ name: "replaceable sealing key", isBreaking: false, statements: replaceableSealingKey },
 ];
 
 export class SchemaTooNewError extends Error {

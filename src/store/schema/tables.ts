@@ -15,6 +15,7 @@ import type * as partners from "../tables/partners.ts";
 import type * as people from "../tables/people.ts";
 import type * as programmes from "../tables/programmes.ts";
 import type * as receivers from "../tables/receivers.ts";
+import type * as sealing from "../tables/sealing.ts";
 import type * as tokens from "../tables/tokens.ts";
 
 export interface Schema {
@@ -84,6 +85,8 @@ export interface Schema {
 	api_tokens: tokens.ApiTokensTable;
 	api_references: tokens.ApiReferencesTable;
 	erasures: erasures.ErasuresTable;
+	sealing_key: sealing.SealingKeyTable;
+	kept_keys: sealing.KeptKeysTable;
 	schema_versions: SchemaVersionsTable;
 }
 

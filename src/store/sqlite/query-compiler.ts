@@ -5,6 +5,7 @@ import { type SelectModifierNode, SqliteQueryCompiler } from "kysely";
 
 export class LocklessQueryCompiler extends SqliteQueryCompiler {
 	protected override visitSelectModifier(node: SelectModifierNode): void {
-		if (node.modifier !== "ForNoKeyUpdate") super.visitSelectModifier(node);
+		const isLock = node.modifier === "ForNoKeyUpdate" || node.modifier === "ForShare";
+		if (!isLock) super.visitSelectModifier(node);
 	}
 }

@@ -67,7 +67,10 @@ export interface ChoresTable extends Omit<ChoreRecord, "name"> {
 }
 
 /** One row is a process, from its start to its clean stop. */
-export type ProcessesTable = ProcessRecord;
+export interface ProcessesTable extends ProcessRecord {
+	/** Ids of the sealing keys that the process knows, separated by spaces. Null in a process of an earlier version. */
+	known_keys: Generated<string | null>;
+}
 
 // Engines and the slots that they own. queries/queue.ts describes how they are used.
 

@@ -20,7 +20,7 @@ export async function runCallbacks(
 	outcome: Outcome,
 	excerpt: AnswerExcerpt | null = null,
 ): Promise<PostbackRequest[]> {
-	const { store, random, clock, network, sealingKey } = deps;
+	const { store, random, clock, network, keyRing } = deps;
 	const pass = createPass(store, random);
 	const nowMs = clock.nowMs();
 	const { receiver_id: receiverId } = receiver;
@@ -35,7 +35,7 @@ export async function runCallbacks(
 		!url.ok
 	)
 		return [];
-	const secret = openSecret(sealingKey, receiverId, target.sealedSecret) ?? "";
+	const secret = openSecret(keyRing, receiverId, target.sealedSecret) ?? "";
 	const lane = {
 		kind: target.kind,
 		form: target.form,
