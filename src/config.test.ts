@@ -10,6 +10,7 @@ import { ALL_SETTINGS, type Config, type Environment, readConfig } from "./confi
 import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
+const FORMER_KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";
 const POSTGRES = "postgres://ringback:secret@db.example:5432/ringback";
 const DIRECT = "postgres://ringback:secret@server.example:5432/ringback";
@@ -113,6 +114,7 @@ describe("a secret may be in a file", () => {
 		DATABASE_URL: POSTGRES,
 		RINGBACK_DATABASE_DIRECT_URL: DIRECT,
 		RINGBACK_SECRET_KEY: KEY,
+		RINGBACK_FORMER_SECRET_KEY: FORMER_KEY,
 		SMTP_URL: `smtp://user:${PASSWORD}@mail.example`,
 		RINGBACK_OIDC_CLIENT_SECRET: "another-secret",
 	} as const;
@@ -219,6 +221,7 @@ describe("a valid value is parsed as it is meant", () => {
 			},
 		],
 		[{ RINGBACK_SECRET_KEY: KEY.toUpperCase() }, { secretKey: Buffer.from(KEY, "hex") }],
+		[{ RINGBACK_FORMER_SECRET_KEY: KEY }, { formerSecretKey: Buffer.from(KEY, "hex") }],
 		[{ RINGBACK_BRAND: "Acme-2" }, { brand: "Acme-2" }],
 		[
 			{ RINGBACK_DNS_SERVERS: "192.0.2.1, 192.0.2.2:5353 ,2001:db8::1,[2001:db8::2]:53" },
@@ -342,6 +345,17 @@ describe("a wrong value is one problem that names the setting, what it accepts a
 			/^Name must be the address of the PostgreSQL server itself, postgres:/,
 		],
 		["RINGBACK_DATABASE_DIRECT_URL", [DIRECT], /^Name is set, but DATABASE_URL names no PostgreSQL\.$/],
+		[
+			"RINGBACK_FORMER_SECRET_KEY",
+			[KEY.slice(1), "g".repeat(64)],
+			/^Name must be the key that RINGBACK_SECRET_KEY was before\.$/,
+		],
+		[
+			"RINGBACK_FORMER_SECRET_KEY",
+			[KEY],
+			/^Name is the same key as RINGBACK_SECRET_KEY\. Remove it/,
+			{ RINGBACK_SECRET_KEY: KEY },
+		],
 		["RINGBACK_SECRET_KEY", [KEY.slice(1), "g".repeat(64)], /^Name must be 64 hex digits.*openssl/],
 		["RINGBACK_BRAND", ["Two words", "2Brand", "a".repeat(32)], /^Name must be 1 to 31 letters.* a letter,/],
 		["RINGBACK_BRAND", ["A\r\nX-Evil: 1"], /^Name must be .*, not "A\\r\\nX-Evil: 1"\.$/],

@@ -26,6 +26,7 @@ import { keyIssueManyCommand } from "./cli/many-keys.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
 import { recordBackupCommand } from "./cli/record-backup.ts";
+import { rekeyCommand } from "./cli/rekey.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeNotAllowed, describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { verifyCommand } from "./cli/verify.ts";
@@ -48,6 +49,7 @@ const COMMANDS: readonly Command[] = [
 	restoreCommand,
 	verifyCommand,
 	moveCommand,
+	rekeyCommand,
 	owedCommand,
 	...HOLD_COMMANDS,
 	resendCommand,

@@ -11,6 +11,7 @@ export const GUIDE_PARTS = [
 	{ name: "postgresql", label: "PostgreSQL", file: "docs/operations/postgresql.md" },
 	{ name: "upgrade", label: "Upgrade and restart", file: "docs/operations/upgrade.md" },
 	{ name: "backups", label: "Backups and restore", file: "docs/operations/backups.md" },
+	{ name: "sealing-key", label: "The sealing key", file: "docs/operations/sealing-key.md" },
 	{ name: "watching", label: "Watching", file: "docs/operations/watching.md" },
 	{ name: "incidents", label: "Incidents", file: "docs/operations/incidents.md" },
 	{ name: "people", label: "People and access", file: "docs/operations/people.md" },

@@ -28,14 +28,15 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are held, clock, DNS, mail and the identity provider. Exits with 1 if something would not work. It does not check the rows of the database. `ringback verify` does that.",
+		"Checks settings, database, schema, sealing keys, the network's name and brand, chores, whether callbacks are held, clock, DNS, mail and the identity provider. Exits with 1 if something would not work. It does not check the rows of the ledger. `ringback verify` does that.",
 	options: { json: JSON_OPTION },
 	run: async (options, screen, environment) =>
 		sayFindings(screen, await examine(environment), options.flag("json")),
 };
 
 async function examine(environment?: Environment): Promise<Finding[]> {
-	const { openWorkplace, StartError } = await import("../service/workplace.ts");
+	const { openWorkplace } = await import("../service/workplace.ts");
+	const { StartError } = await import("../service/start-error.ts");
 	const read = readConfig(environment);
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
 	const settings = [ok("settings", sayEnvironment(read.config))];
@@ -70,6 +71,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 				: ok("database", `${name} answers`),
 			...(database.kind === "sqlite" ? [] : await examinePostgres(database, workplace)),
 			...(bare === null ? [await examineNetwork(workplace.store, read.config)] : []),
+			...(bare === null ? await examineKeys(workplace) : []),
 			...(refusal === null ? [] : [problem("schema", refusal)]),
 			...installation.filter(({ check }) => refusal === null || check !== "schema"),
 			await checkDns(workplace),
@@ -241,6 +243,41 @@ async function examinePostgres(setting: PostgresSetting, workplace: Workplace): 
 		checkConnections(setting, server),
 		...(server.hasAutovacuum ? [] : [warning("autovacuum", AUTOVACUUM_OFF)]),
 	];
+}
+
+/** Checks whether the keys open everything that is sealed, and whether one of them is no longer needed. */
+async function examineKeys(workplace: Workplace): Promise<Finding[]> {
+	const { planRekey, sumCounts } = await import("../service/rekey.ts");
+	const { presentId, nextId, sealed, former, unopened } = await planRekey(workplace);
+	const unread = sumCounts(unopened);
+	const findings: Finding[] = [];
+	if (unread > 0) {
+		findings.push(
+			problem(
+				"key",
+				`${unread} of ${sealed} sealed values open with no key that is known here. If the key was replaced, set the former one as RINGBACK_FORMER_SECRET_KEY, and run \`ringback rekey\``,
+			),
+		);
+	}
+	const { secretKey, formerSecretKey } = workplace.config;
+	if (secretKey !== null && nextId !== presentId) {
+		const detail = `the key ${presentId} seals, and RINGBACK_SECRET_KEY is the key ${nextId}. When every process has both, run \`ringback rekey\``;
+		findings.push(warning("key", detail));
+	} else if (former > 0) {
+		findings.push(
+			warning("key", `${former} values are still sealed by a former key. Run \`ringback rekey\` to its end`),
+		);
+	} else if (formerSecretKey !== null && unread === 0) {
+		findings.push(
+			warning(
+				"key",
+				"nothing is sealed by a former key. Remove RINGBACK_FORMER_SECRET_KEY from the settings of every process",
+			),
+		);
+	}
+	return findings.length > 0
+		? findings
+		: [ok("key", `the key ${presentId} opens all ${sealed} sealed values`)];
 }
 
 const AUTOVACUUM_OFF =

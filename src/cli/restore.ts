@@ -62,11 +62,14 @@ const KEY_WORDS: Readonly<Record<RestoredKey, string>> = {
 	written: "the key is in the .key file beside it",
 	"there already": "the key that is here opens its signing secrets",
 	"setting differs":
-		"WARNING: the key is in the .key file beside it, and RINGBACK_SECRET_KEY is another one. Remove that setting, or the service does not start",
+		"WARNING: its key is in the .key file beside it, and RINGBACK_SECRET_KEY is another one, so the service does not start. If the key was replaced after the backup, set RINGBACK_FORMER_SECRET_KEY_FILE={file}, start, and run `ringback rekey`. Otherwise remove RINGBACK_SECRET_KEY",
 	missing:
 		"WARNING: the backup has no key, and there is none here that opens its signing secrets. The service does not start until you set the right RINGBACK_SECRET_KEY or put the .key file beside it",
 	"not needed": "nothing is sealed in it yet, so it needs no key",
 };
+
+const OTHER_KEY =
+	"it has another sealing key than the one that was here before. If that key was replaced on purpose, run `ringback rekey` after the start";
 
 function reportJson(
 	{ to, manifest, keptAside, key, broken, isToBeMigrated }: RestoreReport,
@@ -78,13 +81,14 @@ function reportJson(
 }
 
 function describeReport(
-	{ to, manifest, keptAside, key, broken, isToBeMigrated }: RestoreReport,
+	{ to, manifest, keptAside, key, hasReplacedKey, broken, isToBeMigrated }: RestoreReport,
 	owed: Owed | null,
 ): string[] {
 	const { createdAt, schema } = manifest;
 	return [
 		`${to} is as it was at ${createdAt}. What was stored after that is not in it.`,
-		`  ${KEY_WORDS[key]}`,
+		`  ${KEY_WORDS[key].replace("{file}", `${to}.key`)}`,
+		...(hasReplacedKey ? [`  ${OTHER_KEY}`] : []),
 		...keptAside.map((path) => `  kept aside: ${path}`),
 		...broken.map(({ count, problem }) => `  WARNING: the ledger does not balance: ${count} ${problem}`),
 		...(isToBeMigrated

@@ -138,6 +138,11 @@ describe("what staff are warned of", () => {
 			{ processes: [{ ...WORKER, mail_failed_at_ms: NOW_MS - 1, mail_error: "550 no" }] },
 			["mail_failing"],
 		],
+		[
+			"a replacement of the sealing key that is not finished",
+			{ rekeyingSinceMs: NOW_MS - 1 },
+			["rekey_unfinished"],
+		],
 		["an old schema", { schema: { version: 1, known: 2 } }, ["schema_differs"]],
 		["a new schema", { schema: { version: 3, known: 2 } }, ["schema_differs"]],
 		["a backup that is almost three days old", backedUpAt(NOW_MS - 3 * DAY_MS + 1), []],

@@ -133,7 +133,18 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		});
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		const expected = [
-			...["settings", "database", "network", "clock", "schema", "chores", "queue", "backup", "delivery"],
+			...[
+				"settings",
+				"database",
+				"network",
+				"key",
+				"clock",
+				"schema",
+				"chores",
+				"queue",
+				"backup",
+				"delivery",
+			],
 		];
 		deepEqual(
 			// The check of the disk depends on this machine. The check of the processes follows below.

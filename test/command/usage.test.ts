@@ -26,6 +26,7 @@ const COMMANDS = [
 	"restore",
 	"verify",
 	"move",
+	"rekey",
 	"owed",
 ];
 

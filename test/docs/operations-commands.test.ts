@@ -120,6 +120,7 @@ test("the service accepts the settings that the guide shows", () => {
 		blockToRun("settings"),
 		blockToRun("postgres settings"),
 		blockToRun("pgbouncer settings"),
+		blockToRun("rekey settings"),
 		blockToRun("provider settings"),
 	];
 	for (const block of blocks) {
@@ -172,7 +173,7 @@ test("the documented commands take, check, restore and list a backup, and callba
 
 	const taken = await runInShell(`umask 022\n${take}`, { folder, settings });
 	match(taken, /monday\.backup has everything that was stored by /);
-	match(taken, /^ok +key +it opens all 1 signing secrets$/m);
+	match(taken, /^ok +key +it opens all \d+ sealed values$/m);
 	equal((statSync(join(folder, "backups", "monday.backup")).mode & 0o777).toString(8), "600");
 	await runInShell(blockToRun("nightly"), { folder, settings });
 	equal(readdirSync(join(folder, "backups")).length, 2, "the one of today; seven may be there");
@@ -186,6 +187,14 @@ test("the documented commands take, check, restore and list a backup, and callba
 	const restored = await runInShell(putBack, { folder, settings });
 	match(restored, /kept aside: .*ringback\.db\.before-/);
 	equal(restored.match(/^1 callback is owed to 1 receiver:$/gm)?.length, 2, "by restore, and by owed");
+
+	const replaced = await runInShell(blockToRun("rekey"), { folder, settings });
+	match(replaced, /A new one would be made.*\n {2}1 {2}signing secrets\nNothing was changed\.$/m);
+	match(
+		replaced,
+		/^The key [0-9a-f]{16} has replaced [0-9a-f]{16}, and sealed everything\. 1 value was sealed/m,
+	);
+	match(replaced, /^ok +key +the key [0-9a-f]{16} opens all \d+ sealed values$/m);
 
 	const held = await runInShell(blockToRun("hold"), { folder, settings });
 	match(held, /^All callbacks are held from now on: 1 waits\./m);

@@ -1,0 +1,448 @@
+// Implements `ringback rekey`, which replaces the sealing key while processes run:
+//
+//   1. the new key is there, in the settings or in a second key file, and is announced in the database
+//   2. all processes know it
+//   3. it seals from now on, and what must outlive the former key is derived and kept
+//   4. everything that the former key sealed is sealed again
+//   5. nothing of the former key is left, so it may be removed; a key file gets its final name
+//
+// Each step can be repeated, so an interrupted command is simply run again, and two commands at once do no harm. Every
+// process can open everything at every moment, because it knows both keys from step 2 on.
+
+import { renameSync } from "node:fs";
+import { dirname } from "node:path";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { CURSOR_USE, clickUse, cookieUse, deriveKey, keyIdOf } from "../domain/key-ring.ts";
+import { isReplaced, isSilent, SILENT_AFTER_MS } from "../domain/process.ts";
+import { SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
+import { DAY_MS, isoTime, SECOND_MS } from "../domain/time.ts";
+import { fileOwner, nameAlso, syncFolder } from "../outside/durable-file.ts";
+import { readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
+import { MAX_CLICK_DAYS } from "../partners/terms.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import {
+	lockFreeValues,
+	openValue,
+	readSealedValues,
+	replaceSealed,
+	type SealedValue,
+} from "../store/queries/sealed-values.ts";
+import {
+	adoptKey,
+	announceKey,
+	endKeptClicks,
+	finishReplacing,
+	isReplacing,
+	keepKeys,
+	listProcessKeys,
+	lockSealingKey,
+	type NewKeptKeys,
+	type ProcessKeys,
+	readSealingKey,
+	replaceKey,
+	type SealingKeyRow,
+	sealingKeyIn,
+} from "../store/queries/sealing-key.ts";
+import { MAX_SESSION_DAYS } from "../store/queries/sessions.ts";
+import type { Db } from "../store/store.ts";
+import type { Tell } from "./file-work.ts";
+import { keyFilesOf } from "./sealing-keys.ts";
+import type { Workplace } from "./workplace.ts";
+
+export interface RekeyRequest {
+	/** True if click IDs that a former key sealed shall credit nobody any more. */
+	endClicks: boolean;
+	tell: Tell;
+}
+
+export interface RekeyReport {
+	/** True if another key sealed before. False if the key in the settings already sealed everything. */
+	isReplaced: boolean;
+	presentId: string;
+	formerId: string | null;
+	/** Number of values that were sealed again, by table. */
+	resealed: ReadonlyMap<string, number>;
+	/** Number of values that no known key opens, by table. They were unreadable before. */
+	unopened: ReadonlyMap<string, number>;
+	hasEndedClicks: boolean;
+	/** Path under which the former key file was kept, or null. */
+	keptAside: string | null;
+	/** True if the keys are in files, so that no setting has to be changed. */
+	isInFiles: boolean;
+}
+
+/** What `--dry-run` reports. */
+export interface RekeyPlan {
+	presentId: string;
+	/** Id of the new key. Null if the command will make it. */
+	nextId: string | null;
+	/** Number of sealed values. */
+	sealed: number;
+	/** Number of values that another key opens than the one that seals. */
+	former: number;
+	/** Number of values that would be sealed again, by table. */
+	stale: ReadonlyMap<string, number>;
+	unopened: ReadonlyMap<string, number>;
+	/** Running processes that do not know the new key. */
+	unaware: readonly string[];
+	isInFiles: boolean;
+}
+
+/** Number of values that are sealed again in one transaction. Other writers wait for it on SQLite. */
+const RESEALED_AT_ONCE = 100;
+const PROGRESS_EVERY_MS = 2 * SECOND_MS;
+/** Time between two looks at the processes, and at rows that another transaction had locked. */
+const LOOK_AGAIN_MS = SECOND_MS / 2;
+/** Time after which a process that still reports, but not the new key, will not learn it any more. */
+const LEARNING_MS = 15 * SECOND_MS;
+/** Time for which a process without a report is waited for. It then counts as ended. */
+const WAIT_MS: number = SILENT_AFTER_MS + LEARNING_MS;
+
+export async function rekey(workplace: Workplace, request: RekeyRequest): Promise<Result<RekeyReport>> {
+	const { store, keyRing } = workplace;
+	const announced = await announce(workplace);
+	if (!announced.ok) return announced;
+	const { target, isNew } = announced.value;
+	const targetId = keyIdOf(target);
+	if (isNew) {
+		const waited = await waitForProcesses(workplace, targetId, request.tell);
+		if (!waited.ok) return waited;
+		const replaced = await store.transact((trx) => replace(trx, workplace, target, request));
+		if (!replaced.ok) return replaced;
+	}
+	const resealed = new Map<string, number>();
+	let unopened: ReadonlyMap<string, number>;
+	for (;;) {
+		const pass = await resealAll(workplace, target, resealed, request.tell);
+		if (!pass.ok) return pass;
+		({ unopened } = pass.value);
+		if (pass.value.left === 0) break;
+		request.tell(`waiting for ${pass.value.left} values that are in use`);
+		await pause(workplace);
+	}
+	const finished = await store.transact((trx) => finish(trx, workplace, targetId, request));
+	if (!finished.ok) return finished;
+	const { row, hasEndedClicks } = finished.value;
+	const keptAside = isInFiles(workplace)
+		? await store.transact((trx) => settleKeyFiles(trx, pathOf(workplace), workplace.clock.nowMs()))
+		: null;
+	keyRing.reload();
+	return succeed({
+		...{ isReplaced: isNew || announced.value.isContinued || keptAside !== null, presentId: targetId },
+		...{ formerId: row.former_id, resealed, unopened, hasEndedClicks, keptAside },
+		isInFiles: isInFiles(workplace),
+	});
+}
+
+export async function planRekey(workplace: Workplace): Promise<RekeyPlan> {
+	const { store, keyRing } = workplace;
+	const row = await readSealingKey(store.db);
+	const presentId = row.present_id ?? keyRing.ids[0] ?? "";
+	const key = findTarget(workplace, row);
+	const nextId = key === null ? null : keyIdOf(key);
+	const present = keyRing.find(presentId);
+	let sealed = 0;
+	let former = 0;
+	const stale = new Map<string, number>();
+	const unopened = new Map<string, number>();
+	for await (const values of readSealedValues(store.db)) {
+		sealed += values.length;
+		for (const value of values) {
+			if (openValue(keyRing, value) === null) count(unopened, value);
+			else if (key === null || openValue({ keys: [key] }, value) === null) count(stale, value);
+			if (present !== undefined && openValue({ keys: [present] }, value) === null) former++;
+		}
+	}
+	former -= sumCounts(unopened);
+	const unaware = isInFiles(workplace) || nextId === null ? [] : await findUnaware(workplace, nextId);
+	return {
+		...{ presentId, nextId, sealed, former, stale, unopened },
+		...{ unaware: unaware.map(sayProcess), isInFiles: isInFiles(workplace) },
+	};
+}
+
+function isInFiles({ config }: Workplace): boolean {
+	return config.secretKey === null;
+}
+
+/** Returns the path of the SQLite file whose key files are replaced. */
+function pathOf({ config: { database } }: Workplace): string {
+	if (database.kind !== "sqlite") throw new Error("only a SQLite file has key files");
+	return database.path;
+}
+
+/** Returns the key that shall seal, or null if it is still to be made. */
+function findTarget(workplace: Workplace, row: SealingKeyRow): Uint8Array | null {
+	const { config, keyRing } = workplace;
+	if (config.secretKey !== null) return config.secretKey;
+	if (isReplacing(row)) return keyRing.find(row.present_id ?? "") ?? null;
+	const { present, next } = keyFilesOf(pathOf(workplace));
+	const key = readKeyFile(next);
+	if (key !== null && keyIdOf(key) !== row.former_id) return key;
+	// Without its file, the key that seals comes from RINGBACK_FORMER_SECRET_KEY.
+	const existing = readKeyFile(present);
+	return existing === null || keyIdOf(existing) === row.present_id ? null : existing;
+}
+
+interface Announced {
+	target: Uint8Array;
+	/** True if the key does not seal yet. */
+	isNew: boolean;
+	/** True if an earlier command has begun to replace the former key, and was interrupted. */
+	isContinued: boolean;
+}
+
+/**
+ * Makes the new key if it is to be in a file, and announces it. The files are changed under the lock of the database, so
+ * that two commands at once do not disturb each other.
+ */
+function announce(workplace: Workplace): Promise<Result<Announced>> {
+	const { store, keyRing, log } = workplace;
+	return store.transact(async (trx): Promise<Result<Announced>> => {
+		await adoptKey(trx, keyRing);
+		const row = await lockSealingKey(trx);
+		const target = findTarget(workplace, row) ?? makeKey(workplace);
+		const targetId = keyIdOf(target);
+		if (row.present_id === targetId) {
+			return succeed({ target, isNew: false, isContinued: isReplacing(row) });
+		}
+		if (isReplacing(row)) {
+			return refuse(
+				"rekey_under_way",
+				`Another replacement of the sealing key, by the key ${row.present_id}, is not finished. Set RINGBACK_SECRET_KEY to that key, and run this again.`,
+			);
+		}
+		keyRing.reload();
+		await announceKey(trx, row, targetId);
+		log.info({ keyId: targetId }, "announced a new sealing key");
+		return succeed({ target, isNew: true, isContinued: false });
+	});
+}
+
+function makeKey(workplace: Workplace): Uint8Array {
+	const { present, next } = keyFilesOf(pathOf(workplace));
+	const { key } = readOrMakeKeyFile(next, fileOwner(present));
+	// The new file must survive a power cut before anything is sealed with its key.
+	syncFolder(dirname(next));
+	return key;
+}
+
+/** Waits until every running process knows the new key. */
+async function waitForProcesses(workplace: Workplace, targetId: string, tell: Tell): Promise<Result<true>> {
+	const { clock } = workplace;
+	const sinceMs = clock.nowMs();
+	let told = "";
+	for (;;) {
+		const unaware = await findUnaware(workplace, targetId);
+		if (unaware.length === 0) return succeed(true);
+		const isLate = unaware.some(({ seen_at_ms: seenAtMs }) => seenAtMs > sinceMs + LEARNING_MS);
+		if (isLate || clock.nowMs() - sinceMs > WAIT_MS) return refuseUnaware(unaware);
+		const names = unaware.map(sayProcess).join(", ");
+		if (names !== told) tell(`waiting until these processes know the new key: ${names}`);
+		told = names;
+		await pause(workplace);
+	}
+}
+
+async function findUnaware({ store, clock }: Workplace, targetId: string): Promise<ProcessKeys[]> {
+	const all = await listProcessKeys(store.db);
+	return all.filter(
+		(record) =>
+			!isSilent(record, clock.nowMs()) &&
+			!isReplaced(record, all) &&
+			!(record.known_keys ?? "").split(" ").includes(targetId),
+	);
+}
+
+function sayProcess({ role, instance, host, version }: ProcessKeys): string {
+	return `${role} ${instance} on ${host} (version ${version})`;
+}
+
+function refuseUnaware(unaware: readonly ProcessKeys[]): ReturnType<typeof refuse> {
+	return refuse(
+		"rekey_waits_for_processes",
+		`Nothing was replaced yet, because these processes do not know the new key: ${unaware.map(sayProcess).join(", ")}. Restart each of them with RINGBACK_SECRET_KEY, the new key, and RINGBACK_FORMER_SECRET_KEY, the present one, and run this again. If the key is in a file, their account must be able to read it.`,
+	);
+}
+
+function pause({ clock }: Pick<Workplace, "clock">): Promise<void> {
+	return new Promise((resolve) => clock.after(LOOK_AGAIN_MS, resolve));
+}
+
+/** Lets the new key seal from now on. */
+async function replace(
+	trx: Db,
+	workplace: Workplace,
+	target: Uint8Array,
+	{ endClicks, tell }: RekeyRequest,
+): Promise<Result<true>> {
+	const { clock, keyRing, random } = workplace;
+	const row = await lockSealingKey(trx);
+	const targetId = keyIdOf(target);
+	// Another command that runs at the same time was faster.
+	if (row.present_id === targetId) return succeed(true);
+	if (row.next_id !== targetId) {
+		return refuse(
+			"rekey_under_way",
+			"Another `ringback rekey` announced another key meanwhile. Nothing was replaced. Use the same settings on every machine, and run this again.",
+		);
+	}
+	const formerId = row.present_id ?? "";
+	const former = keyRing.find(formerId);
+	if (former === undefined) throw new Error("the key that seals is known since the start");
+	const nowMs = clock.nowMs();
+	await replaceKey(trx, row, targetId, nowMs);
+	await keepKeys(trx, formerId, deriveKept(former, nowMs, !endClicks), (boundTo, text) =>
+		sealText(target, boundTo, text, random.bytes(SEALING_IV_BYTES)),
+	);
+	await noteAudit(
+		trx,
+		{ personId: null, action: "sealing_key.replaced", detail: `${formerId} → ${targetId}` },
+		nowMs,
+	);
+	tell("the new key seals from now on");
+	return succeed(true);
+}
+
+/**
+ * Derives the keys that must outlive the former key: those of sessions, of cursors that callers have stored, and of
+ * click IDs within the longest click window. A process that has not heard of the new key yet makes click IDs for a few
+ * seconds, maybe of the next day.
+ */
+function deriveKept(former: Uint8Array, nowMs: number, withClicks: boolean): NewKeptKeys[] {
+	const today = Math.floor(nowMs / DAY_MS);
+	const days = Array.from({ length: MAX_CLICK_DAYS + 3 }, (_, index) => today + 1 - index);
+	const deriveAll = (uses: readonly string[]) =>
+		new Map(uses.map((use) => [use, deriveKey(former, use)] as const));
+	const expiry = (daysLeft: number) => nowMs + (daysLeft + 2) * DAY_MS;
+	return [
+		{ kind: "cookies", keys: deriveAll([cookieUse("tokens")]), expiresAtMs: expiry(MAX_SESSION_DAYS) },
+		{ kind: "cursors", keys: deriveAll([CURSOR_USE]), expiresAtMs: null },
+		...(withClicks
+			? [
+					{
+						...{ kind: "clicks" as const, keys: deriveAll(days.map(clickUse)) },
+						expiresAtMs: expiry(MAX_CLICK_DAYS),
+					},
+				]
+			: []),
+	];
+}
+
+/** Seals everything again that another key sealed. Returns the number of values that were locked by others. */
+async function resealAll(
+	workplace: Workplace,
+	target: Uint8Array,
+	resealed: Map<string, number>,
+	tell: Tell,
+): Promise<Result<{ left: number; unopened: ReadonlyMap<string, number> }>> {
+	const { store, clock, keyRing } = workplace;
+	const unopened = new Map<string, number>();
+	let left = 0;
+	let toldAtMs = clock.nowMs();
+	for await (const values of readSealedValues(store.db)) {
+		const stale = values.filter((value) => openValue({ keys: [target] }, value) === null);
+		const openable = stale.filter((value) => openValue(keyRing, value) !== null);
+		for (const value of stale) if (!openable.includes(value)) count(unopened, value);
+		for (let at = 0; at < openable.length; at += RESEALED_AT_ONCE) {
+			const batch = openable.slice(at, at + RESEALED_AT_ONCE);
+			const done = await store.transact((trx) => reseal(trx, workplace, target, batch));
+			if (done === null) return refuseOtherKey();
+			for (const value of done) count(resealed, value);
+			left += batch.length - done.length;
+			if (clock.nowMs() - toldAtMs < PROGRESS_EVERY_MS) continue;
+			toldAtMs = clock.nowMs();
+			tell(`sealed again: ${sumCounts(resealed)} values`);
+		}
+	}
+	return succeed({ left, unopened });
+}
+
+function refuseOtherKey(): ReturnType<typeof refuse> {
+	return refuse(
+		"rekey_under_way",
+		"Another `ringback rekey` replaced the key again meanwhile. Run this again with its settings.",
+	);
+}
+
+/** Seals a batch again. Returns the values that were sealed, or null if another key seals by now. */
+async function reseal(
+	trx: Db,
+	{ store, keyRing, random }: Workplace,
+	target: Uint8Array,
+	batch: readonly SealedValue[],
+): Promise<SealedValue[] | null> {
+	const key = await sealingKeyIn(trx, keyRing);
+	if (keyIdOf(key) !== keyIdOf(target)) return null;
+	const done: SealedValue[] = [];
+	for (const value of await lockFreeValues(trx, store.takeFreeRows, batch)) {
+		const text = openValue(keyRing, value);
+		// The row may have another value by now.
+		if (text === null) continue;
+		if (openValue({ keys: [key] }, value) === null) {
+			await replaceSealed(trx, value, sealText(key, value.boundTo, text, random.bytes(SEALING_IV_BYTES)));
+		}
+		done.push(value);
+	}
+	return done;
+}
+
+interface Finished {
+	row: SealingKeyRow;
+	hasEndedClicks: boolean;
+}
+
+/** Records that nothing of the former key is left. */
+async function finish(
+	trx: Db,
+	workplace: Workplace,
+	targetId: string,
+	{ endClicks }: RekeyRequest,
+): Promise<Result<Finished>> {
+	const nowMs = workplace.clock.nowMs();
+	const row = await lockSealingKey(trx);
+	if (row.present_id !== targetId) return refuseOtherKey();
+	if (isReplacing(row)) await finishReplacing(trx, row, nowMs);
+	const hasEndedClicks = endClicks && (await endKeptClicks(trx, row));
+	if (hasEndedClicks) {
+		await noteAudit(trx, { personId: null, action: "sealing_key.clicks_ended", detail: null }, nowMs);
+	}
+	return succeed({ row, hasEndedClicks });
+}
+
+/**
+ * Gives the key that seals its final file name, once it is stored that nothing of the former key is left. The former key
+ * file is kept under another name, because backups that were made without the key need it. Returns that name. If the
+ * process is killed in between, the key that seals is there under one of its names, and the next command or start finds
+ * it. The lock of the database keeps other commands from changing the files.
+ */
+async function settleKeyFiles(trx: Db, databasePath: string, nowMs: number): Promise<string | null> {
+	const row = await lockSealingKey(trx);
+	if (isReplacing(row)) return null;
+	const { present, next } = keyFilesOf(databasePath);
+	const [presentKey, nextKey] = [readKeyFile(present), readKeyFile(next)];
+	const aside = `${present}.before-${isoTime(nowMs).replaceAll(":", "-")}`;
+	const nextId = nextKey === null ? null : keyIdOf(nextKey);
+	if (nextId !== null && nextId === row.present_id) {
+		if (presentKey !== null) {
+			nameAlso(present, aside);
+			syncFolder(dirname(present));
+		}
+		renameSync(next, present);
+		syncFolder(dirname(present));
+		return presentKey === null ? null : aside;
+	}
+	// A backup that was made during a replacement has the two keys in the other order.
+	if (nextId === null || nextId !== row.former_id || presentKey === null) return null;
+	renameSync(next, aside);
+	syncFolder(dirname(present));
+	return aside;
+}
+
+function count(counts: Map<string, number>, { at }: SealedValue): void {
+	counts.set(at.table, (counts.get(at.table) ?? 0) + 1);
+}
+
+export function sumCounts(counts: ReadonlyMap<string, number>): number {
+	return [...counts.values()].reduce((total, one) => total + one, 0);
+}
