@@ -26,6 +26,7 @@ import { keyIssueManyCommand } from "./cli/many-keys.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
 import { recordBackupCommand } from "./cli/record-backup.ts";
+import { recordRestoreCommand } from "./cli/record-restore.ts";
 import { rekeyCommand } from "./cli/rekey.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { describeNotAllowed, describeTakenPort, serveCommand } from "./cli/serve.ts";
@@ -46,6 +47,7 @@ const COMMANDS: readonly Command[] = [
 	healthCommand,
 	backupCommand,
 	recordBackupCommand,
+	recordRestoreCommand,
 	restoreCommand,
 	verifyCommand,
 	moveCommand,

@@ -71,12 +71,28 @@ const KEY_WORDS: Readonly<Record<RestoredKey, string>> = {
 const OTHER_KEY =
 	"it has another sealing key than the one that was here before. If that key was replaced on purpose, run `ringback rekey` after the start";
 
+/** Returns what to do so that nothing is paid twice after a restore. */
+export function describeUnknownPayments(asOf: string): string[] {
+	return [
+		`PAYMENTS that were recorded after ${asOf} are not known any more. Statements may be to be paid here, or be issued again, that were paid already. So there is no payout file until staff have compared the payments with the bank: the page Statements has the steps, and \`ringback guide payouts\` explains them.`,
+	];
+}
+
 function reportJson(
 	{ to, manifest, keptAside, key, broken, isToBeMigrated }: RestoreReport,
 	owed: Owed | null,
 ): object {
 	const { createdAt, schema } = manifest;
-	const facts = { to, createdAt, schemaVersion: schema.version, isToBeMigrated, key, keptAside, broken };
+	const facts = {
+		to,
+		createdAt,
+		paymentsUnknownSince: createdAt,
+		schemaVersion: schema.version,
+		isToBeMigrated,
+		key,
+		keptAside,
+		broken,
+	};
 	return { ...facts, owed: owed === null ? null : owedJson(owed) };
 }
 
@@ -102,6 +118,7 @@ function describeReport(
 			: describeOwed(owed)),
 		"",
 		`Callbacks that were delivered after ${createdAt} are sent again, because Ringback cannot know of them. Receivers recognize a callback by conversionId and event, and process each once.`,
+		...describeUnknownPayments(createdAt),
 		"What was reported or decided after that is gone. Shops may report their orders again. An order that is already here is not recorded twice.",
 		"",
 		"To hold callbacks until you have looked around, run `ringback hold` before you start the service.",

@@ -217,6 +217,7 @@ const ACTIONS = {
 	"payments.finished": "Payments of a file finished",
 	"statement.issued": "Statement issued",
 	"statement.paid": "Statement marked as paid",
+	"payments.compared": "Payments compared with the bank after a restore",
 	"payment.undone": "Payment of a statement undone",
 	"account.adjusted": "Partner's account adjusted",
 	"payment_details.changed": "Payment details changed",

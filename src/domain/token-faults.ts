@@ -52,6 +52,14 @@ export const TOKEN_FAULTS = {
 				"No events are recorded for this partner yet. On the Callbacks page, save a callback URL, or choose to listen without one. Then call again.",
 		},
 	},
+	payments: {
+		payments_not_compared: {
+			status: 409,
+			meaning: "The database was restored, and payments since the backup are not known yet.",
+			detail:
+				"The database was restored, and payments that were recorded after {since:2026-03-01 02:30:00 UTC} are not known here. What is to be paid is answered again when staff have compared the payments with the bank and confirmed that under Statements.",
+		},
+	},
 	reference: {
 		reference_used: {
 			status: 409,

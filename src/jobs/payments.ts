@@ -10,6 +10,8 @@ import {
 	parsePayment,
 	writePayments,
 } from "../statements/payments.ts";
+import { findPartnersById, type Partner } from "../store/queries/partners.ts";
+import { findUncompared } from "../store/queries/restores.ts";
 import { findStatementsByNumber, lockStatements, type Statement } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
 import {
@@ -38,9 +40,14 @@ export const PAYMENTS: JobKind = {
 			isOptional: true,
 		},
 		{ name: "currency", means: "The currency of the payment, such as EUR.", isOptional: true },
+		{
+			name: "partnerId",
+			means: "The partner's ID, as in the payout file. If it is there, it must be the statement's.",
+			isOptional: true,
+		},
 	],
 	// These are the other columns of the payout file, so that it can be uploaded again after a date was added.
-	ignored: "payee, account, bic, country, partner, partnerId",
+	ignored: "payee, account, bic, country, partner",
 	example: `number,date,reference
 2026-0042,2026-11-18,SEPA 7731
 2026-0043,2026-11-18,SEPA 7732`,
@@ -71,13 +78,13 @@ async function judgeLines(
 	rows: readonly JobRow[],
 	nowMs: number,
 ): Promise<RowVerdict[]> {
-	const meant = readLines(rows, await findStatementsByNumber(db, numbersOf(rows)));
+	const meant = await readLines(db, rows, await findStatementsByNumber(db, numbersOf(rows)));
 	return verdictsOn(db, meant, await findProblems(db, meant, nowMs));
 }
 
 async function applyPayments(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const locked = await lockStatements(trx, "number", numbersOf(rows));
-	const meant = readLines(rows, locked);
+	const meant = await readLines(trx, rows, locked);
 	const problems = await findProblems(trx, meant, deps.clock.nowMs());
 	const payments = meant.flatMap((line): NewPayment[] => {
 		const statement = "kind" in line ? undefined : locked.find(({ id }) => id === line.statement.id);
@@ -112,9 +119,15 @@ function numbersOf(rows: readonly JobRow[]): string[] {
 }
 
 /** Reads the lines. A line that cannot be read is a verdict already. */
-function readLines(rows: readonly JobRow[], statements: readonly Statement[]): (RowVerdict | Meant)[] {
+async function readLines(
+	db: Db,
+	rows: readonly JobRow[],
+	statements: readonly Statement[],
+): Promise<(RowVerdict | Meant)[]> {
 	const byNumber = new Map(statements.map((statement) => [statement.number, statement]));
-	return rows.map(({ cells }) => {
+	const partners = await findPartnersById(db, [...new Set(statements.map(({ partner_id }) => partner_id))]);
+	const isUncompared = (await findUncompared(db)) !== null;
+	return rows.map(({ cells }): RowVerdict | Meant => {
 		const number = cellOf(cells, "number");
 		const statement = byNumber.get(number);
 		if (statement === undefined) {
@@ -125,8 +138,24 @@ function readLines(rows: readonly JobRow[], statements: readonly Statement[]): (
 		if (!payment.ok) return refuseLine(payment);
 		const difference = findDifference(cells, statement);
 		if (difference !== null) return needsFixing(difference, "wrong_amount");
+		const other = findOtherPartner(cells, statement, partners.get(statement.partner_id));
+		if (other !== null) return needsFixing(other);
+		if (isUncompared && cellOf(cells, "amount") === "" && cellOf(cells, "partnerId") === "") {
+			return needsFixing(NUMBER_ALONE);
+		}
 		return { payment: payment.value, statement };
 	});
+}
+
+/** After a restore, months are issued again, and a number that was given before may belong to another statement. */
+const NUMBER_ALONE =
+	"The database was restored, so this number may belong to another statement now. Add the column amount or partnerId, as in the payout file.";
+
+/** Returns why the statement is not the one that was paid, or null if the line names its partner or nobody. */
+function findOtherPartner(cells: Cells, { number }: Statement, partner: Partner | undefined): string | null {
+	const partnerId = cellOf(cells, "partnerId");
+	if (partnerId === "" || partnerId === partner?.public_id) return null;
+	return `Statement ${number} is for ${partner?.name} (${partner?.public_id}), and the line names the partner ${partnerId}. Look for that partner's statement.`;
 }
 
 /** Returns why the amount or the currency of a line does not fit its statement, or null if both fit or are missing. */

@@ -12,7 +12,7 @@ import { realClock } from "../outside/clock.ts";
 import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
 import type { BrokenRule } from "../store/queries/ledger.ts";
 import { MIGRATIONS, SchemaTooNewError } from "../store/schema/migrations.ts";
-import { closeLog, LOG_SUFFIXES } from "../store/sqlite/file.ts";
+import { closeLog, LOG_SUFFIXES, recordRestoreIn } from "../store/sqlite/file.ts";
 import {
 	BackupError,
 	explainFailure,
@@ -92,6 +92,10 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 		if (keys !== null && checked.sealed.isWrongKey) {
 			throw new BackupError(`The key in ${backup.path} does not open the signing secrets beside it.`);
 		}
+		// This is part of the restored file, so nobody can use the database without it.
+		const restoredAtMs = realClock.nowMs();
+		const asOfMs = Date.parse(backup.manifest.createdAt);
+		await explainFailure(folder, async () => recordRestoreIn(fresh, { asOfMs, restoredAtMs }));
 		const drafts = keyFiles.map(({ path, key }) => ({ draft: partial(partialName(path)), path, key }));
 		for (const { draft, key } of drafts) {
 			await explainFailure(dirname(draft), () => writeKey(key, { path: draft, owner }));
@@ -111,7 +115,7 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 			key: judgeKey(keyFiles.length > 0, config, checked.sealed),
 			broken: checked.ledger?.broken ?? [],
 			isToBeMigrated: checked.schema.version < MIGRATIONS.length,
-			restoredAtMs: realClock.nowMs(),
+			restoredAtMs,
 		};
 	});
 }

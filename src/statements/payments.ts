@@ -11,6 +11,7 @@ import type { Locked } from "../store/locked.ts";
 import { noteAudit, noteAudits } from "../store/queries/audit.ts";
 import { insertPaidEntries } from "../store/queries/entries.ts";
 import { findPartnerById, findPartnersById } from "../store/queries/partners.ts";
+import { findUncompared } from "../store/queries/restores.ts";
 import {
 	findPartnersWithDetails,
 	findPayments,
@@ -35,6 +36,8 @@ export interface PaymentInput {
 export interface PaymentClaims {
 	/** Public ids of the statements that were paid although their partners have no payment details. */
 	paidWithoutDetails?: readonly string[];
+	/** True if the person has seen the payments on the bank's list, which is needed after a restore. */
+	isSeenAtBank?: boolean;
 }
 
 export interface Payment {
@@ -55,7 +58,7 @@ export async function payStatements(
 	actor: Actor,
 	statementIds: readonly string[],
 	input: PaymentInput,
-	{ paidWithoutDetails = [] }: PaymentClaims = {},
+	{ paidWithoutDetails = [], isSeenAtBank = false }: PaymentClaims = {},
 ): Promise<Result<readonly Statement[]>> {
 	const payment = parsePayment(input);
 	if (!payment.ok) return payment;
@@ -69,6 +72,8 @@ export async function payStatements(
 	const paid = await transactAsStaff<readonly Statement[]>(deps, actor, async (trx) => {
 		const statements = await lockStatements(trx, "public_id", ids);
 		if (statements.length < ids.length) return refuseUnknown();
+		const isUncompared = (await findUncompared(trx)) !== null;
+		if (isUncompared && !isSeenAtBank) return refuseUnseen();
 		const wanted = new Map(statements.map(({ id }) => [id, payment.value]));
 		const problems = await judgePayments(trx, wanted, statements, deps.clock.nowMs());
 		const [problem] = problems.values();
@@ -109,6 +114,12 @@ function refuseWithoutDetails(statements: readonly Statement[]): ReturnType<type
 	const [subject, were] = others.length === 0 ? ["Statement", "it was"] : ["Statements", "they were"];
 	const detail = `${subject} ${named}: the partner has no payment details. Ask for them first, or confirm that ${were} paid all the same.`;
 	return refuse("no_payment_details", detail, "paidWithoutDetails");
+}
+
+function refuseUnseen(): ReturnType<typeof refuse> {
+	const detail =
+		"The database was restored, so these statements may have been paid already. Find the payments on the bank's list, and confirm that.";
+	return refuse("payments_not_compared", detail, "seenAtBank");
 }
 
 function refuseUnknown(): ReturnType<typeof refuse> {
@@ -193,9 +204,10 @@ export async function writePayments(
 			payments.map(({ statement }) => statement),
 		),
 	);
+	const seen = (await findUncompared(trx)) === null ? "" : ", found on the bank's list after a restore";
 	const notes = payments.map(({ statement, paidOn, reference }) => {
 		const { number, total, currency } = statement;
-		const remark = lacking.has(statement) ? ", although there are no payment details" : "";
+		const remark = `${lacking.has(statement) ? ", although there are no payment details" : ""}${seen}`;
 		return {
 			personId,
 			action: "statement.paid" as const,

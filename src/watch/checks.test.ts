@@ -139,6 +139,11 @@ describe("what staff are warned of", () => {
 			["mail_failing"],
 		],
 		[
+			"a restore after which nobody has compared payments",
+			{ uncompared: { asOfMs: NOW_MS - 2, restoredAtMs: NOW_MS - 1, lastId: 1 } },
+			["payments_unknown"],
+		],
+		[
 			"a replacement of the sealing key that is not finished",
 			{ rekeyingSinceMs: NOW_MS - 1 },
 			["rekey_unfinished"],

@@ -85,6 +85,7 @@ export const CHECKS: readonly Check[] = [
 	{ kind: "provider_unavailable", area: "sign-in", find: findProvider },
 	{ kind: "schema_differs", area: "schema", find: findSchema },
 	{ kind: "disk_filling", area: "disk", find: findDisk },
+	{ kind: "payments_unknown", area: "payments", find: findUnknownPayments },
 	{ kind: "rekey_unfinished", area: "key", mendsItself: true, find: findUnfinishedRekey },
 	{ kind: "backup_failed", area: "backup", find: findFailedBackup },
 	{ kind: "backup_old", area: "backup", find: findOldBackup },
@@ -306,6 +307,14 @@ function findDisk({ disk }: WatchedState): Found {
 	return {
 		title: `The disk of the database has ${Math.floor((disk.freeBytes / disk.sizeBytes) * 100)} % left`,
 		text: "A full disk stops everything that writes. Make room, move the file to a larger disk, or shorten RINGBACK_RETENTION_DAYS.",
+	};
+}
+
+function findUnknownPayments({ uncompared, timeZone }: WatchedState): Found {
+	if (uncompared === null) return null;
+	return {
+		title: `Payments since ${minuteIn(uncompared.asOfMs, timeZone)} are not known, because the database was restored`,
+		text: "Statements that are to be paid here may have been paid already, so there is no payout file. Compare the payments with the bank, and confirm that on the page Statements, which has the steps.",
 	};
 }
 

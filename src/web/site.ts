@@ -60,6 +60,7 @@ import * as entries from "./statements/entries-page.ts";
 import * as statements from "./statements/list-page.ts";
 import { showPartnerStatements } from "./statements/partner-statements-page.ts";
 import * as paymentDetails from "./statements/payment-details-page.ts";
+import { COMPARED_PATH } from "./statements/restored.ts";
 import * as statement from "./statements/statement-page.ts";
 import * as audit from "./system/audit-page.ts";
 import * as resend from "./system/resend-page.ts";
@@ -157,6 +158,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.STATEMENTS_PATH, "staff", statements.showStatements),
 	form(`${paths.STATEMENTS_PATH}/prepare`, "staff", statements.prepare),
 	form(`${paths.STATEMENTS_PATH}/pay`, "staff", statements.pay),
+	form(COMPARED_PATH, "staff", statements.confirmComparison),
 	page(paths.PAYOUT_FILE_PATH, "staff", statements.downloadPayouts),
 	// The overview of a programme and, for staff, the totals of the network.
 	page(OVERVIEW, "programme", overview.showOverview),

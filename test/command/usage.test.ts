@@ -27,6 +27,7 @@ const COMMANDS = [
 	"verify",
 	"move",
 	"rekey",
+	"record-restore",
 	"owed",
 ];
 

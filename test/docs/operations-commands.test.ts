@@ -186,6 +186,7 @@ test("the documented commands take, check, restore and list a backup, and callba
 
 	const restored = await runInShell(putBack, { folder, settings });
 	match(restored, /kept aside: .*ringback\.db\.before-/);
+	match(restored, /^PAYMENTS that were recorded after .* are not known any more\./m);
 	equal(restored.match(/^1 callback is owed to 1 receiver:$/gm)?.length, 2, "by restore, and by owed");
 
 	const replaced = await runInShell(blockToRun("rekey"), { folder, settings });

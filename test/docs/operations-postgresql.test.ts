@@ -47,7 +47,10 @@ test("the documented dump and base backup restore the pending callbacks", async 
 		});
 		await runInShell(blockToRun("dump"), shell(settings));
 		const second = settingsFor(await server.createDatabase("second"));
-		const restored = await runInShell(blockToRun("dump restore"), shell(second));
+		const { settings: own, ...where } = shell(second);
+		const timed = { ...where, settings: { ...own, DUMPED_AT: "2026-03-01 02:30" } };
+		const restored = await runInShell(blockToRun("dump restore"), timed);
+		match(restored, /^PAYMENTS that were recorded after 2026-03-01T02:30:00\.000Z/m);
 		match(restored, /^ok +ledger +\d+ rules hold/m);
 		match(restored, /^ok +key +it opens all \d+ sealed values$/m);
 		match(restored, /^1 callback is owed to 1 receiver:$/m);
@@ -63,7 +66,8 @@ test("the documented dump and base backup restore the pending callbacks", async 
 		await server.restart("fast", async () => {
 			await runInShell(goBack, { ...asServer, settings: { PGDATA: server.dataFolder, TARGET: target } });
 		});
-		const found = await runInShell(look, { folder, settings });
+		const found = await runInShell(look, { folder, settings: { ...settings, TARGET: target } });
+		match(found, /^PAYMENTS that were recorded after /m);
 		match(found, /^ok +ledger +\d+ rules hold/m);
 		match(
 			found,

@@ -2,7 +2,10 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
+import { confirmCompared } from "../../src/statements/compared-payments.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
+import { findUncompared, recordRestore } from "../../src/store/queries/restores.ts";
 import { addPartner, join } from "../../src/web/partners/partner-shop.test-support.ts";
 import { earn, issueMonth } from "../../src/web/statements/issued-statements.test-support.ts";
 import type { TestSite } from "../../src/web/test-site.test-support.ts";
@@ -78,6 +81,7 @@ export async function tellStory({ site, browser, tokens, call, seen }: TokenSite
 	// Reading needs no more than the token that reads.
 	const reader = createCall(site, tokens.read, seen);
 	const partner = await sell({ site }, programId);
+	await restoreAndCompare(reader, site);
 	await readNetwork(reader, programId, partner.partnerId);
 	const token = await issueOnPage(browser, `/partner/${partner.partnerId}/api`, { name: "Tracker" });
 	const ownCall = createCall(site, token, seen);
@@ -174,6 +178,19 @@ async function sell({ site }: Pick<TokenSite, "site">, programId: string) {
 	await earn(site, partnership, "8.00");
 	await issueMonth(site);
 	return { partnerId: partner.public_id };
+}
+
+/** After a restore, what is to be paid is not answered before payments were compared with the bank. */
+async function restoreAndCompare(call: Call, { store, deps }: TestSite): Promise<void> {
+	const nowMs = deps.clock.nowMs();
+	await store.transact((trx) => recordRestore(trx, { asOfMs: nowMs - 1, restoredAtMs: nowMs }));
+	const path = `${NETWORK}/statements?state=to_pay`;
+	const refused = await call("GET", path);
+	deepEqual([refused.status, refused.json["code"]], [409, "payments_not_compared"]);
+	equal((await call("GET", `${NETWORK}/statements`)).status, 200, "other lists are answered");
+	const lastId = (await findUncompared(store.db))?.lastId ?? 0;
+	ok((await confirmCompared(deps, COMMAND_LINE, lastId, true)).ok);
+	equal((await call("GET", path)).status, 200);
 }
 
 async function recordSale({ deps, store }: TestSite, programme: Programme, orderId: string): Promise<void> {

@@ -8,6 +8,7 @@ import { ENTRY_KINDS } from "../../domain/ledger.ts";
 import { decimalCount, formatMinor, zeroIn } from "../../domain/money.ts";
 import { parseMonth, STATEMENT_STATES, stateOfStatement } from "../../domain/statement.ts";
 import { isoTime } from "../../domain/time.ts";
+import { refuseUncompared } from "../../statements/compared-payments.ts";
 import { findBalances, type ListedEntry, listEntries } from "../../store/queries/entries.ts";
 import {
 	findStatement,
@@ -286,9 +287,12 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 			schema: pageOf(STATEMENT, "A page of statements."),
 			example: { items: [EXAMPLE_STATEMENT], next: null },
 		},
-		faults: ["cursor", "resource"],
+		faults: ["cursor", "resource", "payments"],
 		async handle({ query }, deps) {
 			const { partnerId, state } = query;
+			// A program that pays what this answers must not pay anything twice after a restore.
+			const compared = state === "to_pay" ? await refuseUncompared(deps.store.db) : succeed(true);
+			if (!compared.ok) return compared;
 			const partner = partnerId === undefined ? null : await findNamedPartner(deps.store.db, partnerId);
 			if (partner?.ok === false) return partner;
 			const month = readMonth(query.month);

@@ -7,6 +7,7 @@ import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
 import type { ChoresTable, NetworkTable } from "../tables/network.ts";
 import { type DeliveryPause, readPause } from "./delivery-pause.ts";
+import { findUncompared, type Uncompared } from "./restores.ts";
 import { isReplacing, readSealingKey } from "./sealing-key.ts";
 
 export interface SystemReading {
@@ -21,6 +22,8 @@ export interface SystemReading {
 	backups: KnownBackups;
 	/** Time at which a replacement of the sealing key began that is not finished, or null. */
 	rekeyingSinceMs: number | null;
+	/** The restores since which nobody has compared payments with the bank, or null. */
+	uncompared: Uncompared | null;
 	/** Time zone of the network, for times in sentences. */
 	timeZone: string;
 }
@@ -42,6 +45,7 @@ export const NOTHING_READ: SystemReading = {
 	createdAtMs: null,
 	backups: { last: null, failed: null },
 	rekeyingSinceMs: null,
+	uncompared: null,
 	timeZone: DEFAULT_ZONE,
 };
 
@@ -60,6 +64,7 @@ export async function readSystem(db: Db, nowMs: number): Promise<SystemReading> 
 		pause: await readPause(db, nowMs),
 		backups: backupsOf(network),
 		rekeyingSinceMs: isReplacing(sealingKey) ? sealingKey.replaced_at_ms : null,
+		uncompared: await findUncompared(db),
 		timeZone: network.time_zone,
 	};
 }

@@ -7,6 +7,7 @@ import { DIALECTS, type Dialect } from "./dialect.ts";
 import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
 import { recordedBackups } from "./recorded-backups.ts";
+import { restoresTable } from "./restores.ts";
 import { replaceableSealingKey } from "./sealing-key.ts";
 import { statementsToPay } from "./statements-to-pay.ts";
 import type { Db } from "./tables.ts";
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ name: "recorded backups", isBreaking: false, statements: recordedBackups },
 	{ name: "statements that are to be paid", isBreaking: false, statements: statementsToPay },
 	{ name: "replaceable sealing key", isBreaking: false, statements: replaceableSealingKey },
+	{ name: "restores", isBreaking: false, statements: restoresTable },
 ];
 
 export class SchemaTooNewError extends Error {

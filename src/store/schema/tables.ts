@@ -85,6 +85,7 @@ export interface Schema {
 	api_tokens: tokens.ApiTokensTable;
 	api_references: tokens.ApiReferencesTable;
 	erasures: erasures.ErasuresTable;
+	restores: money.RestoresTable;
 	sealing_key: sealing.SealingKeyTable;
 	kept_keys: sealing.KeptKeysTable;
 	schema_versions: SchemaVersionsTable;

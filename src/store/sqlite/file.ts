@@ -4,6 +4,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
+import { DIALECTS } from "../schema/dialect.ts";
+import { restoresTable } from "../schema/restores.ts";
 import { isBusy, isSqliteError } from "./errors.ts";
 
 /** Suffixes of the files that SQLite creates beside a database file. */
@@ -53,6 +55,19 @@ export function closeLog(path: string): Closing {
 		if (!isSqliteError(error)) throw error;
 		return isBusy(error) ? "in use" : "unreadable";
 	}
+}
+
+/**
+ * Records a restore in a file that nobody uses. A backup of an earlier schema has no table for it. The migration expects
+ * that the table may exist.
+ */
+export function recordRestoreIn(path: string, times: { asOfMs: number; restoredAtMs: number }): void {
+	using database = new DatabaseSync(path, { timeout: TIMEOUT_MS });
+	database.exec("pragma synchronous = full");
+	for (const statement of restoresTable(DIALECTS.sqlite)) database.exec(statement);
+	database
+		.prepare("insert into restores (as_of_ms, restored_at_ms) values (?, ?)")
+		.run(times.asOfMs, times.restoredAtMs);
 }
 
 /** Opens the file so that no other process can use it. Returns null if another process has it open. */

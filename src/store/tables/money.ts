@@ -152,3 +152,14 @@ export type Refund = Selectable<RefundsTable>;
 export type Entry = Selectable<EntriesTable>;
 export type Statement = Selectable<StatementsTable>;
 export type Payment = Selectable<PaymentsTable>;
+
+/** One row is a restore of the database from a backup. */
+export interface RestoresTable {
+	id: Generated<number>;
+	/** Time of the backup. What was recorded after it is not in the database. */
+	as_of_ms: number;
+	restored_at_ms: number;
+	/** Time at which staff confirmed that they compared payments with the bank, or null. */
+	compared_at_ms: number | null;
+	compared_by: number | null;
+}

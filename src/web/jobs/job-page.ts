@@ -25,6 +25,7 @@ import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, programmeOf, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
+import { issuedBeforeMessage } from "../statements/restored.ts";
 import { detailsLinks } from "../statements/statement-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
@@ -193,8 +194,10 @@ async function renderBody(c: WebContext, deps: PageDeps, view: JobView): Promise
 		const text = `No statement is due for ${originOf(job)}. Every entry up to the end of the month is in a statement already.`;
 		return message("info", text);
 	}
-	const lines = job.kind === "statements" ? await showLines(c, deps, view) : null;
-	return [renderOutcome(view), lines, filesNote(view)];
+	if (job.kind !== "statements") return [renderOutcome(view), null, filesNote(view)];
+	const month = new URLSearchParams(job.list_query ?? "").get("month") ?? "";
+	const warning = await issuedBeforeMessage(deps, month, c.get("network").timeZone);
+	return [warning, renderOutcome(view), await showLines(c, deps, view), filesNote(view)];
 }
 
 /** Returns the title of a job's page, which is its state in words that fit its kind. */

@@ -13,6 +13,7 @@ import { actorOf, answerPage, type PageDeps, viewerOf, type WebContext } from ".
 import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH, STATEMENTS_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge, uploadOf } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
+import { comparisonMessage } from "../statements/restored.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { jobPath, kindLabel, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
@@ -80,7 +81,7 @@ async function answerUploadPage(c: WebContext, deps: PageDeps, kind: JobKind): P
 	return answerPage(c, {
 		title,
 		active: isImport ? "programmes" : programme === undefined ? "statements" : "conversions",
-		body: html`${header}${uploadSection(c, kind)}${jobsSection(c, deps, kind, jobs)}${exampleSection(kind)}`,
+		body: html`${header}${kind.name === "payments" ? await comparisonMessage(deps) : null}${uploadSection(c, kind)}${jobsSection(c, deps, kind, jobs)}${exampleSection(kind)}`,
 	});
 }
 

@@ -8,6 +8,7 @@ import { formatMinor } from "../../domain/money.ts";
 import { monthBefore, monthIn, STATEMENT_STATES, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { prepareStatements } from "../../jobs/prepare-statements.ts";
+import { confirmCompared, refuseUncompared } from "../../statements/compared-payments.ts";
 import { payoutFile } from "../../statements/files.ts";
 import { type PaymentInput, payStatements } from "../../statements/payments.ts";
 import { listJobs } from "../../store/queries/jobs.ts";
@@ -40,6 +41,7 @@ import * as paths from "../paths.ts";
 import { statementJobPath, statementPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { COMPARED_FORM, comparisonSection, isUncompared } from "./restored.ts";
 import { detailsLinks, issuedOn, noDetailsMark, STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
 
 const PAGE_ROWS = 50;
@@ -102,6 +104,7 @@ export async function showStatements(
 	// Adding up the statements of all months could take long, and nobody pays by that sum.
 	const sums = month === undefined ? [] : await sumStatements(deps.store.reader, { month });
 	const title = "Statements";
+	const comparison = await comparisonSection(c, deps);
 	return answerPage(c, {
 		title,
 		active: "statements",
@@ -112,7 +115,7 @@ export async function showStatements(
 				hint: "What you owe partners, month by month, and what you have paid.",
 				actions: [
 					ui.linkButton({ label: "Upload payments", href: paths.PAYMENTS_PATH }),
-					read.hasAny
+					read.hasAny && comparison === null
 						? ui.linkButton({
 								label: "Payout file",
 								href: withQuery(paths.PAYOUT_FILE_PATH, { month: month ?? ALL_MONTHS }),
@@ -120,6 +123,7 @@ export async function showStatements(
 						: null,
 				],
 			}),
+			comparison,
 			prepareSection(c, deps),
 			await jobsSection(c, deps),
 			read.isUnderstood ? await unpaidMessages(deps, read, sums) : null,
@@ -260,7 +264,7 @@ async function renderList(
 			// The filters are part of the address, so that a refused form is shown with the same rows.
 			action: withQuery(`${paths.STATEMENTS_PATH}/pay`, list.query),
 			className: "list-form",
-			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div>${claimBox(unclaimed, refused)}<div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
+			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div>${claimBox(unclaimed, refused)}${(await isUncompared(deps)) ? seenBox(refused) : null}<div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
 		}),
 	];
 }
@@ -297,6 +301,13 @@ function claimBox(unclaimed: readonly ListedStatement[], refused: RefusedPayment
 		label: `${numbers} ${unclaimed.length === 1 ? "was" : "were"} paid although there are no payment details`,
 		error: refused?.fault.detail,
 	});
+	return html`<div class="claim">${box}</div>`;
+}
+
+/** Returns the box with which a person confirms, after a restore, that the bank's list shows the payments. */
+function seenBox(refused: RefusedPayment | undefined): Html {
+	const error = refused?.fault.field === "seenAtBank" ? refused.fault.detail : undefined;
+	const box = ui.checkbox({ name: "seenAtBank", label: "The bank's list shows these payments", error });
 	return html`<div class="claim">${box}</div>`;
 }
 
@@ -347,13 +358,17 @@ function sumsLine(sums: readonly StatementSum[]): Html | null {
 const TICKED = z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]);
 
 export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { paidWithoutDetails, ...typed } = await readTextFields(c, [
+	const { paidWithoutDetails, seenAtBank, ...typed } = await readTextFields(c, [
 		"date",
 		"reference",
 		"paidWithoutDetails",
+		"seenAtBank",
 	]);
 	const ticked = TICKED.parse((await c.req.parseBody({ all: true }))["statement"]);
-	const claims = { paidWithoutDetails: paidWithoutDetails.split(" ") };
+	const claims = {
+		paidWithoutDetails: paidWithoutDetails.split(" "),
+		isSeenAtBank: seenAtBank === "on",
+	};
 	const paid = await payStatements(deps, actorOf(c), ticked, typed, claims);
 	if (!paid.ok) {
 		const { fault } = paid;
@@ -368,7 +383,21 @@ export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
 export async function downloadPayouts(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { isUnderstood, filter } = await readList(c, deps);
 	if (!isUnderstood) return showStatements(c, deps);
+	const compared = await refuseUncompared(deps.store.db);
+	if (!compared.ok) {
+		c.status(compared.fault.httpStatus as StatusCode);
+		c.set("flash", { tone: "bad", text: compared.fault.detail });
+		return showStatements(c, deps);
+	}
 	const name = `payouts-${filter.month ?? "all"}.csv`;
 	const { month } = filter;
 	return answerCsv(c, deps, name, payoutFile(deps.store.reader, deps, { month }, csvFormFor(c)));
+}
+
+/** Records that a person has compared payments with the bank after a restore. */
+export async function confirmComparison(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { compared, lastId } = await COMPARED_FORM.read(c);
+	const confirmed = await confirmCompared(deps, actorOf(c), Number(lastId) || 0, compared === "on");
+	if (!confirmed.ok) return COMPARED_FORM.refuse(c, confirmed, () => showStatements(c, deps));
+	return leadTo(c, paths.STATEMENTS_PATH, "Confirmed. The payout file is here again.");
 }

@@ -26,6 +26,7 @@ import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type W
 import { paymentDetailsPath, statementPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { comparisonMessage, SEEN_LABEL } from "./restored.ts";
 import { issuedOn, stateBadge, stateOf } from "./statement-ui.ts";
 
 const PAY_FORM = declareForm({
@@ -36,6 +37,7 @@ const PAY_FORM = declareForm({
 		autocomplete: "off",
 	},
 	paidWithoutDetails: { label: "It was paid although there are no payment details", isBox: true },
+	seenAtBank: { label: SEEN_LABEL, isBox: true },
 });
 
 const UNDO_FORM = declareForm({
@@ -78,7 +80,7 @@ export async function showStatement(c: WebContext, deps: PageDeps): Promise<Resp
 				],
 			}),
 			html`<article class="card statement">${partiesPart(statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
-			isStaff ? paymentSection(c, deps, statement, path) : null,
+			isStaff ? await paymentSection(c, deps, statement, path) : null,
 		],
 	});
 }
@@ -213,14 +215,16 @@ function sayOutcome(
 }
 
 /** Lets staff mark the statement as paid, or undo that. */
-function paymentSection(
+async function paymentSection(
 	c: WebContext,
-	{ clock }: PageDeps,
+	deps: PageDeps,
 	statement: ListedStatement,
 	path: string,
-): Html | null {
+): Promise<Html | null> {
+	const { clock } = deps;
 	const state = stateOf(statement);
 	const hasDetails = statement.has_details === 1;
+	const warning = await comparisonMessage(deps);
 	switch (state) {
 		case "carried":
 			return null;
@@ -230,6 +234,7 @@ function paymentSection(
 				title: "Mark as paid",
 				hint: html`The partner's people get a mail. The statement itself does not change. <a href="${paymentDetailsPath(statement.partner_public_id)}">Payment details</a>`,
 				body: ui.padded(
+					warning,
 					hasDetails
 						? null
 						: ui.message(
@@ -239,9 +244,13 @@ function paymentSection(
 					PAY_FORM.show(c, {
 						action: `${path}/pay`,
 						values: { date: dayIn(clock.nowMs(), c.get("network").timeZone) },
-						shown: hasDetails ? ["date", "reference"] : ["date", "reference", "paidWithoutDetails"],
+						shown: [
+							...(["date", "reference"] as const),
+							...(hasDetails ? [] : (["paidWithoutDetails"] as const)),
+							...(warning === null ? [] : (["seenAtBank"] as const)),
+						],
 						rows: ({ fields }) =>
-							html`<div class="form-grid">${fields("date", "reference")}</div>${hasDetails ? null : fields("paidWithoutDetails")}`,
+							html`<div class="form-grid">${fields("date", "reference")}</div>${hasDetails ? null : fields("paidWithoutDetails")}${warning === null ? null : fields("seenAtBank")}`,
 						send: "Mark as paid",
 					}),
 				),
@@ -266,9 +275,12 @@ function paymentSection(
 export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
 	const statement = await findHere(c, deps);
 	if (statement === undefined) return answerError(c, "not_found");
-	const { paidWithoutDetails, ...payment } = await PAY_FORM.read(c);
+	const { paidWithoutDetails, seenAtBank, ...payment } = await PAY_FORM.read(c);
 	const { public_id: id } = statement;
-	const claims = paidWithoutDetails === "on" ? { paidWithoutDetails: [id] } : {};
+	const claims = {
+		paidWithoutDetails: paidWithoutDetails === "on" ? [id] : [],
+		isSeenAtBank: seenAtBank === "on",
+	};
 	const paid = await payStatements(deps, actorOf(c), [id], payment, claims);
 	if (!paid.ok) return PAY_FORM.refuse(c, paid, () => showStatement(c, deps));
 	return leadTo(c, pathOf(statement), "Marked as paid.");
