@@ -87,7 +87,7 @@ test("a page waits for a count for at most 30 ms, and a large programme is count
 	const reader = interruptAfter(store.reader, 1, () => gate.passed);
 	const tallies = createTallies({ ...deps, store: { ...store, reader } });
 	const first = tallies.look({ programmeId: id, zone: "UTC" });
-	await untilOnClock(clock, "the reader waits", () => clock.waitingTimers > 0, 0);
+	await untilOnClock(clock, "the reader waits", () => clock.timersDueIn(30) > 0, 0);
 	await clock.moveBy(30);
 	assert.deepEqual(await first, { count: null, isCounting: true });
 	gate.open();

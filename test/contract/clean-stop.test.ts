@@ -3,7 +3,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
+import { PIXEL_RATES, REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { createClock } from "../support/clock.ts";
 import { assertNoErrors, openService } from "../support/open-service.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
@@ -24,11 +24,9 @@ for (const kind of DATABASE_KINDS) {
 					headers: { "x-forwarded-for": "5.6.7.8" },
 				}).then((response) => response.bytes());
 			await Promise.all(Array.from({ length: PIXEL_RATES.addressBlock.burst }, () => call("prg_NOBODY")));
-			const timers = clock.waitingTimers;
+			const before = clock.timersDueIn(REFUSAL_DELAY_MS);
 			const answers = Array.from({ length: LIMITED }, () => call(programme.public_id));
-			// Each limited call has two timers, one for its delayed answer and one for the deadline that every
-			// answer has.
-			await until(() => clock.waitingTimers === timers + 2 * LIMITED);
+			await until(() => clock.timersDueIn(REFUSAL_DELAY_MS) === before + LIMITED);
 			await stop();
 			await Promise.all(answers);
 			const rows = await database

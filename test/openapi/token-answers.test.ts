@@ -19,7 +19,7 @@ import {
 	join,
 } from "../../src/web/partners/partner-shop.test-support.ts";
 import { START_MS } from "../../src/web/test-site.test-support.ts";
-import { createClock, type MovableClock } from "../support/clock.ts";
+import { createClock, type TestClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { until } from "../support/until.ts";
 import { setUpNetwork, tellStory } from "./network-story.ts";
@@ -383,8 +383,8 @@ async function useUpRate(
 }
 
 /** Waits until a refusal is delayed, lets the delay pass and returns the answer. */
-async function awaitDelayed(clock: MovableClock, answer: Promise<TokenAnswer>): Promise<TokenAnswer> {
-	await until(() => clock.waitingTimers > 0);
+async function awaitDelayed(clock: TestClock, answer: Promise<TokenAnswer>): Promise<TokenAnswer> {
+	await until(() => clock.timersDueIn(REFUSAL_DELAY_MS) > 0);
 	await clock.moveBy(REFUSAL_DELAY_MS);
 	return answer;
 }

@@ -6,11 +6,16 @@ import type { Clock } from "../../src/ports.ts";
 export interface MovableClock extends Clock {
 	moveBy(ms: number): Promise<void>;
 	moveTo(atMs: number): Promise<void>;
-	/** Number of timers that have neither fired nor been cancelled. It is zero after a clean stop. */
+	/**
+	 * Number of timers that have neither fired nor been cancelled. It is zero after a clean stop. Do not wait until it
+	 * grows: the timer may be another one than the test means.
+	 */
 	readonly waitingTimers: number;
 }
 
-export interface SuspendableClock extends MovableClock {
+export interface TestClock extends MovableClock {
+	/** Returns the number of timers that are due after exactly this time. A test waits for a timer by its delay. */
+	timersDueIn(ms: number): number;
 	/**
 	 * Suspends the machine for this long and resumes it. The time of day goes on, but the monotonic clock and the timers
 	 * stand still, as on Linux.
@@ -46,7 +51,7 @@ export interface ClockOptions {
 export function createClock(
 	startMs: number = START_MS,
 	{ leapMs = 0, isSure = () => true }: ClockOptions = {},
-): SuspendableClock {
+): TestClock {
 	// Timers are stored in the order in which they were set. Among timers for the same time, the first one set
 	// fires first.
 	const timers = new Set<Timer>();
@@ -96,6 +101,7 @@ export function createClock(
 		get waitingTimers() {
 			return timers.size;
 		},
+		timersDueIn: (ms) => [...timers].filter((timer) => timer.atMs === nowMs + ms).length,
 	};
 }
 
