@@ -2,7 +2,16 @@
 // machine's own browser, whichever starts first.
 
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	realpathSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -35,6 +44,12 @@ const MACOS_PATHS = [
 	"/Applications/Chromium.app/Contents/MacOS/Chromium",
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
+
+/**
+ * Monospaced font of the tests. It is wider than most, so a page that fits with it also fits with the fonts of other
+ * machines.
+ */
+const MONO = { family: "DejaVu Sans Mono", file: "DejaVuSansMono.ttf" };
 
 const ARGS = [
 	// Chromium refuses to start its sandbox as root, and the tests open only our own pages.
@@ -119,7 +134,7 @@ async function unpackNpmChromium(): Promise<Omit<Candidate, "name">> {
 	// The real path is used, because node_modules may be a link to another checkout, and the font settings must
 	// not contain the path of this one.
 	const modules = realpathSync(fileURLToPath(new URL("../../node_modules", import.meta.url)));
-	const folder = join(modules, ".cache", `chromium-${version}`);
+	const folder = join(modules, ".cache", `chromium-${version}-mono`);
 	if (!existsSync(folder)) await unpackInto(folder);
 	return {
 		executablePath: join(folder, "chromium"),
@@ -135,6 +150,10 @@ async function unpackInto(folder: string): Promise<void> {
 	// (NSS, expat).
 	const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" };
 	await promisify(execFile)(process.execPath, [script], { env });
+	copyFileSync(
+		fileURLToPath(new URL(`fonts/${MONO.file}`, import.meta.url)),
+		join(fresh, "fonts", MONO.file),
+	);
 	writeFileSync(join(fresh, "fonts.conf"), fontsConf(folder));
 	try {
 		renameSync(fresh, folder);
@@ -146,8 +165,8 @@ async function unpackInto(folder: string): Promise<void> {
 }
 
 /**
- * Returns font settings that prefer the package's font, and use the machine's fonts for characters that it
- * lacks, such as monospaced letters.
+ * Returns font settings that prefer the package's font and the monospaced font of the tests. The machine's fonts are used
+ * only for characters that both lack. Its monospaced fonts are hidden, because pages prefer some of them by name.
  */
 function fontsConf(folder: string): string {
 	const prefer = (generic: string, family: string) =>
@@ -158,9 +177,13 @@ function fontsConf(folder: string): string {
 	<dir>${folder}/fonts</dir>
 	<dir>/usr/share/fonts</dir>
 	<cachedir>${folder}/fonts-cache</cachedir>
+	<selectfont>
+		<acceptfont><glob>${folder}/fonts/*</glob></acceptfont>
+		<rejectfont><pattern><patelt name="spacing"><const>mono</const></patelt></pattern></rejectfont>
+	</selectfont>
 	${prefer("system-ui", "Open Sans")}
 	${prefer("sans-serif", "Open Sans")}
-	${prefer("monospace", "Liberation Mono")}
+	${prefer("monospace", MONO.family)}
 </fontconfig>
 `;
 }
