@@ -127,6 +127,27 @@ for (const kind of PROXIES) {
 			equal(recorder.begun().at(-1), "/slow");
 		});
 
+		test("each request has an ID, of the caller or of the proxy, which arrives, is answered and is logged without the path", async (t) => {
+			const recorder = await startRecorder(t);
+			const proxy = await kind.start(t, recorder.address);
+			const ids: string[] = [];
+			for (const given of [undefined, "bad id!", "a".repeat(65), "shop-4711.A:b_c"]) {
+				const headers: Record<string, string> = given === undefined ? {} : { "x-request-id": given };
+				const answer = await call(proxy, { target: "/welcome/secret-token?secret=query", headers });
+				const id = String(recorder.lastId());
+				match(id, /^[\w.:-]{8,64}$/);
+				equal(id === given, given?.startsWith("shop") === true);
+				equal(answer.headers["x-request-id"], id);
+				ids.push(id);
+			}
+			equal(new Set(ids).size, 4);
+			await until(() => ids.every((id) => proxy.log().includes(id)));
+			equal(/secret/.test(proxy.log()), false, proxy.log());
+			const failed = await call(proxy, { target: GONE, headers: { "x-request-id": "to-the-gone" } });
+			deepEqual([failed.status, failed.headers["x-request-id"]], [502, "to-the-gone"]);
+			await until(() => proxy.log().includes("to-the-gone"));
+		});
+
 		test("pages arrive through the proxy unchanged, and plain HTTP redirects to HTTPS", async (t) => {
 			const proxy = await kind.start(t, new URL(opened.service.url).host);
 			const page = await call(proxy, { target: "/sign-in", headers: { "accept-encoding": "gzip" } });
@@ -169,10 +190,10 @@ for (const kind of PROXIES) {
 	});
 }
 
-/** Settings of the samples that limit how long an answer may take and how long a stream may be idle. */
+/** Settings of the samples that limit how long an answer to a call may take and how long a stream may be idle. */
 const ANSWER_LIMITS = {
-	nginx: "proxy_read_timeout 10s;",
-	haproxy: "timeout server 10s\n",
+	nginx: "proxy_read_timeout 5s;",
+	haproxy: "set-timeout server 5s if { path_beg /v1/ /pixel/ /c/ }",
 } as const;
 const STREAM_LIMITS = {
 	nginx: "proxy_read_timeout 60s;",
@@ -186,7 +207,7 @@ for (const kind of PROXIES) {
 	const { name } = kind;
 	if (name === "caddy") continue;
 	const skip = findProgram(name) === undefined && reportNotRun(describeMissing(kind));
-	test(`behind ${name} a process that does not answer costs its caller ten seconds, and event streams stay open`, {
+	test(`behind ${name} a process that does not answer costs the caller of a call five seconds, and event streams stay open`, {
 		skip,
 	}, async (t) => {
 		const held: ServerResponse[] = [];
@@ -199,17 +220,21 @@ for (const kind of PROXIES) {
 			if (incoming.url === "/readyz") answer.end();
 			else held.push(answer);
 		});
-		// The test shortens the limit for answers from ten seconds to one. The sixty seconds of event streams
-		// stay.
+		// The test shortens the limit for calls from five seconds to one. The sixty seconds of event streams stay.
 		const limit = ANSWER_LIMITS[name];
 		const proxy = await kind.start(t, new URL(silent).host, [
-			[limit, limit.replace("10s", "1s")],
+			[limit, limit.replace("5s", "1s")],
 			[STREAM_LIMITS[name], STREAM_LIMITS[name]],
 		]);
 		const streams = await Promise.all(STREAMS.map((target) => begin(proxy, { target })));
 		let closed = 0;
 		for (const stream of streams) stream.resume().on("close", () => closed++);
-		equal((await call(proxy, { target: "/v1/conversions" })).status, 504);
+		const calls = ["/v1/conversions", "/pixel/prg_1.gif", "/c/spring"];
+		const answers = await Promise.all(calls.map((target) => call(proxy, { target })));
+		deepEqual(
+			answers.map(({ status }) => status),
+			[504, 504, 504],
+		);
 		equal(closed, 0);
 		for (const stream of streams) stream.destroy();
 	});
@@ -372,20 +397,28 @@ async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent
 	return answer[":status"];
 }
 
+/** Path at which the recorder closes the connection without an answer, so that the proxy answers itself. */
+const GONE = "/gone";
+
 /** Starts a server in place of the service, and records what arrives of each request. */
 async function startRecorder(t: TestContext) {
 	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
 	const begun: (string | undefined)[] = [];
+	let lastId: string | string[] | undefined;
 	const url = await startHttpServer(t, async (incoming, answer) => {
 		// Readiness checks of HAProxy are not recorded.
 		if (incoming.url !== "/readyz") begun.push(incoming.url);
+		if (incoming.url === GONE) return void incoming.socket.destroy();
+		lastId = incoming.headers["x-request-id"];
 		const digest = createHash("sha256");
 		for await (const chunk of incoming) digest.update(chunk);
 		seen.push({ method: incoming.method, target: incoming.url, sha256: digest.digest("hex") });
+		// Like Ringback, this server answers with the ID.
+		if (typeof lastId === "string") answer.setHeader("x-request-id", lastId);
 		answer.end();
 	});
 	/** `begun` returns the targets of all requests whose head has arrived. */
-	return { address: new URL(url).host, last: () => seen.at(-1), begun: () => begun };
+	return { address: new URL(url).host, last: () => seen.at(-1), begun: () => begun, lastId: () => lastId };
 }
 
 function hash(bytes: string | Uint8Array): string {

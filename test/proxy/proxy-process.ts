@@ -13,7 +13,7 @@ import { makeCertificates } from "../../demo/certificate.ts";
 import { findProgram } from "../support/find-program.ts";
 import { freePort } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
-import { watchProcess } from "../support/watched-process.ts";
+import { type Running, watchProcess } from "../support/watched-process.ts";
 
 export interface RunningProxy {
 	/** HTTPS URL of the proxy at a loopback address. */
@@ -21,6 +21,8 @@ export interface RunningProxy {
 	/** Plain HTTP address of the sample, or null if it has none. */
 	plainUrl: string | null;
 	caPem: string;
+	/** Returns what the proxy has logged so far. */
+	log(): string;
 }
 
 export interface ProxyKind {
@@ -56,6 +58,7 @@ async function startNginx(t: TestContext, upstream: string, changes: Changes = [
 		writeFileSync(join(folder, name), text);
 		return join(folder, name);
 	};
+	const accessLog = join(folder, "access.log");
 	const sample = replaceAll(readFileSync(join(SAMPLES, "nginx.conf"), "utf8"), [
 		["server_name network.example;", `server_name network.example ${CLICK_HOST};`],
 		["server 127.0.0.1:8080 fail", `server ${upstream} fail`],
@@ -63,6 +66,7 @@ async function startNginx(t: TestContext, upstream: string, changes: Changes = [
 		["listen 443 ssl http2;", `listen 127.0.0.1:${tls} ssl http2;`],
 		["/etc/letsencrypt/live/network.example/fullchain.pem", put("certificate.pem", certPem)],
 		["/etc/letsencrypt/live/network.example/privkey.pem", put("key.pem", keyPem)],
+		["/var/log/nginx/ringback.log", accessLog],
 		...changes,
 	]);
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -80,7 +84,8 @@ async function startNginx(t: TestContext, upstream: string, changes: Changes = [
 	const program = expectProgram("nginx");
 	const args = ["-p", folder, "-e", "stderr", "-c", put("nginx.conf", settings.join("\n"))];
 	await untilListening(start(t, folder, [program, ...args]), tls);
-	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem };
+	const log = () => readFileSync(accessLog, "utf8");
+	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem, log };
 }
 
 async function startHaproxy(t: TestContext, upstream: string, changes: Changes = []): Promise<RunningProxy> {
@@ -99,8 +104,12 @@ async function startHaproxy(t: TestContext, upstream: string, changes: Changes =
 	]);
 	const settings = join(folder, "haproxy.cfg");
 	writeFileSync(settings, sample);
-	await untilListening(start(t, folder, [expectProgram("haproxy"), "-db", "-f", settings]), tls);
-	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem };
+	const running = await untilListening(
+		start(t, folder, [expectProgram("haproxy"), "-db", "-f", settings]),
+		tls,
+	);
+	const log = () => running.stdout;
+	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem, log };
 }
 
 async function startCaddy(t: TestContext, upstream: string): Promise<RunningProxy> {
@@ -118,9 +127,9 @@ async function startCaddy(t: TestContext, upstream: string): Promise<RunningProx
 	const authority = join(folder, "storage/pki/authorities/local/root.crt");
 	const hosts = `${url}, https://${CLICK_HOST}:${tls}`;
 	const child = start(t, folder, command, { NETWORK_HOST: hosts, RINGBACK_UPSTREAM: upstream, HOME: folder });
-	await untilListening(child, tls);
+	const running = await untilListening(child, tls);
 	await until(() => existsSync(authority));
-	return { url, plainUrl: null, caPem: readFileSync(authority, "utf8") };
+	return { url, plainUrl: null, caPem: readFileSync(authority, "utf8"), log: () => running.stderr };
 }
 
 /**
@@ -158,7 +167,7 @@ function start(
 }
 
 /** Waits until the proxy listens and has its certificate, which Caddy creates later. */
-async function untilListening(child: ChildProcess, port: number): Promise<void> {
+async function untilListening(child: ChildProcess, port: number): Promise<Running> {
 	const running = watchProcess(child);
 	await until(
 		() => {
@@ -167,6 +176,7 @@ async function untilListening(child: ChildProcess, port: number): Promise<void> 
 		},
 		() => running.stderr,
 	);
+	return running;
 }
 
 async function speaksTls(port: number): Promise<boolean> {
