@@ -192,6 +192,15 @@ eachDatabase("lists of conversions", (database) => {
 			await checkAll({ programmeId: emptyProgrammeId, ...DECIDED_RANGE }, sort);
 		});
 
+		test(`the list of all programmes by decision, ${direction}, has the decided rows of a filter in memory`, async () => {
+			const sort = { by: "decision", direction } as const;
+			for (const range of [DECIDED_RANGE, { decidedFromMs: 0 }, { ...DECIDED_RANGE, ...RANGE }]) {
+				for (const status of EVERY_STATUS) {
+					for (const isTest of EVERY_TEST) await checkAll({ status, isTest, ...range }, sort);
+				}
+			}
+		});
+
 		test(`a programme's list by change, ${direction}, has the rows that changed after they were recorded`, async () => {
 			const sort = { by: "change", direction } as const;
 			for (const changedFromMs of [0, START_MS + 3 * DAY_MS, START_MS + 30 * DAY_MS]) {

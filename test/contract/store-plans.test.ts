@@ -253,6 +253,19 @@ const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter:
 const REVIEW_LISTS: readonly (readonly [what: string, index: string, filter: Filter])[] = [
 	["a rare status", "conversions_by_kind", { status: "REVERSED" }],
 	["a common status", "conversions_by_kind", { status: "APPROVED", after: MIDDLE }],
+	[
+		"decided in a range",
+		"conversions_decided",
+		{
+			...{ sort: sortBy("decision", "desc"), isTest: false },
+			...{ decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
+		},
+	],
+	[
+		"decided, a later page with tests",
+		"conversions_decided",
+		{ sort: sortBy("decision", "asc"), decidedFromMs: 0, after: LATER },
+	],
 	["one programme", "conversions_by_list", { programmeId: LARGE, status: "RECORDED" }],
 	["a part of an order id", "", { search: readOrderSearch("der 30") }],
 	["a part of an order id with a status", "", { search: readOrderSearch("der 3"), status: "REVERSED" }],

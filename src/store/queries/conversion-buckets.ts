@@ -25,7 +25,7 @@ export interface TimeFilter {
 }
 
 /**
- * Order of a list. Sorting by sale, decision, basket or change works only within one programme. A list that is sorted by
+ * Order of a list. Sorting by sale, basket or change works only within one programme. A list that is sorted by
  * decision contains only decided conversions, and one that is sorted by change only conversions that changed after they
  * were recorded.
  */
@@ -38,7 +38,7 @@ export interface ConversionSort {
 export interface Buckets {
 	table: "conversions" | "credits";
 	/** First column of the index. Entries with the same value are a bucket. */
-	column: "list_key" | "list_kind" | "programme_id" | "partnership_id";
+	column: "list_key" | "list_kind" | "programme_id" | "partnership_id" | "test";
 	/** Values of the column whose buckets the list merges. */
 	values: readonly number[];
 	/** Expression by which a bucket is sorted before the id, or null if it is sorted by the id alone. */
@@ -96,6 +96,12 @@ export function sortedBucket(programmeId: number, by: keyof typeof SORTED_BY): B
 	const at = SORTED_BY[by];
 	const skipsNull = by === "decision";
 	return { table: "conversions", column: "programme_id", values: [programmeId], at, skipsNull, id: "id" };
+}
+
+/** Returns the buckets of the decided conversions of all programmes. Uses the index conversions_decided. */
+export function decidedBuckets({ isTest }: Pick<BucketFilter, "isTest">): Buckets {
+	const values = isTest === undefined ? [0, 1] : [isTest ? 1 : 0];
+	return { table: "conversions", column: "test", values, at: SORTED_BY.decision, skipsNull: true, id: "id" };
 }
 
 /** Returns the stretch of conversions that changed. The condition must be written exactly as in conversions_by_change. */

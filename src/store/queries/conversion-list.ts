@@ -19,6 +19,7 @@ import {
 	comparePositions,
 	countPositions,
 	creditedBuckets,
+	decidedBuckets,
 	findPositions,
 	findStretch,
 	MOST_MINOR,
@@ -132,9 +133,9 @@ export async function collectMatches(db: Db, filter: ConversionFilter): Promise<
 /** Returns the order whose index contains the filter by time, so that the fewest rows are read. */
 function narrowestOrder(filter: ConversionFilter): ConversionSort["by"] {
 	const { programmeId, partnershipIds } = filter;
-	if (programmeId === undefined || partnershipIds !== undefined || indexedTerm(filter) !== null)
-		return "recorded";
+	if (partnershipIds !== undefined || indexedTerm(filter) !== null) return "recorded";
 	if (filter.decidedFromMs !== undefined || filter.decidedBeforeMs !== undefined) return "decision";
+	if (programmeId === undefined) return "recorded";
 	return filter.soldFromMs !== undefined || filter.soldBeforeMs !== undefined ? "sale" : "recorded";
 }
 
@@ -204,6 +205,10 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 		const matches = matcherOf(filter, ["soldFromMs", "soldBeforeMs"]);
 		return walkBuckets(db, creditedBuckets(partnershipIds), saleStretch(filter), bySale, matches);
 	}
+	if (programmeId === undefined && sort.by === "decision") {
+		const matches = matcherOf(filter, ["isTest", "decidedFromMs", "decidedBeforeMs"]);
+		return walkBuckets(db, decidedBuckets(filter), decisionStretch(filter), sort, matches);
+	}
 	if (programmeId === undefined || sort.by === "recorded") {
 		const recorded = { by: "recorded", direction } as const;
 		const matches = matcherOf(filter, OF_LIST_KEYS);
@@ -251,7 +256,10 @@ function timeStretch(fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER): Stretch {
 	return { low: { at: fromMs, id: 0 }, high: { at: beforeMs, id: 0 } };
 }
 
-/** Returns the stretch of decided conversions. The condition must be written exactly as in conversions_by_decision. */
+/**
+ * Returns the stretch of decided conversions. The condition must be written exactly as in conversions_by_decision and
+ * conversions_decided.
+ */
 function decisionStretch({ decidedFromMs, decidedBeforeMs }: ConversionFilter): Stretch {
 	return { ...timeStretch(decidedFromMs, decidedBeforeMs), exactly: sql`and decided_at_ms is not null` };
 }

@@ -3,6 +3,7 @@
 // the list. The current types of the tables are in `tables/`.
 
 import { sql } from "kysely";
+import { decidedConversions } from "./decided-conversions.ts";
 import { DIALECTS, type Dialect } from "./dialect.ts";
 import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ name: "statements that are to be paid", isBreaking: false, statements: statementsToPay },
 	{ name: "replaceable sealing key", isBreaking: false, statements: replaceableSealingKey },
 	{ name: "restores", isBreaking: false, statements: restoresTable },
+	{ name: "conversions decided in all programmes", isBreaking: false, statements: decidedConversions },
 ];
 
 export class SchemaTooNewError extends Error {

@@ -3,6 +3,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
 import { expireParked } from "../../conversions/end-windows.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
@@ -128,6 +129,38 @@ test("days are in the network's time zone, which the fields name", async (t) => 
 	match((await owner.open(`${base}?from=2026-03-02&to=2026-03-01`)).text, /From is later than To/);
 	await site.setZone("Asia/Kolkata");
 	deepEqual(await ordersOn(owner, `${base}?from=2026-10-26&to=2026-10-26`), ["first of 26", "last of 25"]);
+});
+
+test("staff list and export what was decided in all programmes in a period, in the network's zone", async (t) => {
+	const { site, add } = await openShop(t);
+	await site.setZone("Europe/Berlin");
+	const other = await site.addProgramme("Other shop");
+	const decidedAt = (at: string, change = {}) =>
+		({ status: "APPROVED", decided_at_ms: Date.parse(at), ...change }) as const;
+	await add({ order_id: "IN-FEBRUARY", ...decidedAt("2026-02-28T22:59:59Z") });
+	await add({ order_id: "FIRST", ...decidedAt("2026-02-28T23:00:00Z") });
+	await addConversion(site.store, other.id, { order_id: "SECOND", ...decidedAt("2026-03-31T21:59:59Z") });
+	await add({ order_id: "TRIED", test: 1, ...decidedAt("2026-03-15T12:00:00Z") });
+	await add({ order_id: "IN-APRIL", ...decidedAt("2026-03-31T22:00:00Z") });
+	await add({ order_id: "OPEN" });
+	const staff = await site.signIn(await site.addStaff());
+	const march = "dates=decision&from=2026-03-01&to=2026-03-31";
+	const namesIn = (text: string) =>
+		[...text.matchAll(/IN-FEBRUARY|FIRST|SECOND|TRIED|IN-APRIL|OPEN/g)].map(([name]) => name);
+	const ordersOn = async (query: string) => {
+		const { status, text } = await staff.open(`/conversions?${query}`);
+		equal(status, 200, query);
+		return [...new Set(namesIn(text))];
+	};
+	deepEqual(await ordersOn(march), ["SECOND", "FIRST"], "the latest decision first");
+	deepEqual(await ordersOn(`${march}&sort=decision-asc`), ["FIRST", "SECOND"]);
+	deepEqual(await ordersOn(`${march}&test=all`), ["SECOND", "TRIED", "FIRST"]);
+	deepEqual(await ordersOn("dates=decision"), ["IN-APRIL", "SECOND", "FIRST", "IN-FEBRUARY"]);
+	deepEqual(await ordersOn(`${march}&status=REJECTED`), []);
+	match((await staff.open(`/conversions?${march}`)).text, /Only decided ones are listed/);
+	const file = await staff.open(`/conversions/export.csv?${march}`);
+	equal(file.status, 200);
+	deepEqual(namesIn(file.text), ["SECOND", "FIRST"]);
 });
 
 test("an invalid filter is reported at its field, and nothing is listed, exported or decided", async (t) => {

@@ -88,7 +88,7 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 			title: "Conversions",
 			hint:
 				programme === null
-					? `Sales of all programmes. Reject sales that should not be paid. The shop gets a callback with the reason. Only the shop approves and reverses, because it knows what was paid and returned. ${BY_DAY}`
+					? `Sales of all programmes. Reject sales that should not be paid. The shop gets a callback with the reason. Only the shop approves and reverses, because it knows what was paid and returned. ${sayDay(filters.query.dates)}`
 					: `All reported sales and their status. ${sayDay(filters.query.dates)}`,
 			actions,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${

@@ -102,9 +102,8 @@ export interface ReadList extends ReadFilters<ListQuery> {
 const MAX_PARTNERSHIPS = 100;
 
 /**
- * Reads the filters of a programme's list, or of the list of all programmes if `programme` is null. The list
- * of all programmes cannot be filtered by the time of the sale or of the decision, because its only index is by
- * the time of recording.
+ * Reads the filters of a programme's list, or of the list of all programmes if `programme` is null. The list of all
+ * programmes cannot be filtered by the time of the sale, because no index has the sales of all programmes by it.
  */
 export async function readList(
 	db: Db,
@@ -123,9 +122,9 @@ export async function readList(
 					limit: MAX_PARTNERSHIPS + 1,
 				});
 	const needsProgramme =
-		"Open a programme's own list for this. All programmes together are listed by when they were recorded.";
+		"Open a programme's own list for this. All programmes together are listed by when they were recorded or decided.";
 	const problems = {
-		...(programme === null && dates !== undefined ? { dates: needsProgramme } : {}),
+		...(programme === null && dates === "sale" ? { dates: needsProgramme } : {}),
 		...(found !== undefined && found.length > MAX_PARTNERSHIPS
 			? { partner: "Many partners match. Enter more of the name, or open a programme's own list." }
 			: {}),
@@ -143,14 +142,14 @@ export async function readList(
 }
 
 /**
- * Returns the sort order that takes effect. The sales of a partner are always sorted by the time of sale. The
- * list of all programmes is otherwise always sorted by the time of recording. A list by the day of the decision is
- * sorted by decision, and no other list is, because its index contains only decided conversions.
+ * Returns the sort order that takes effect. The sales of a partner are always sorted by the time of sale. A list by the
+ * day of the decision is sorted by decision, and no other list is, because its index contains only decided conversions.
+ * The list of all programmes is otherwise always sorted by the time of recording.
  */
 function judgeSort({ partner, sort, dates }: ListQuery, programme: Programme | null): SortName | undefined {
 	if (partner !== undefined) return sort === "sale-asc" ? sort : "sale-desc";
-	if (programme === null) return sort === "recorded-asc" ? sort : undefined;
 	if (dates === "decision") return sort === "decision-asc" ? sort : "decision-desc";
+	if (programme === null) return sort === "recorded-asc" ? sort : undefined;
 	return sort === "decision-asc" || sort === "decision-desc" ? undefined : sort;
 }
 
