@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { interruptAfter } from "../../test/support/between-statements.ts";
-import { createClock, type MovableClock, START_MS } from "../../test/support/clock.ts";
+import { createClock, START_MS, type TestClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
@@ -184,7 +184,7 @@ async function open(t: TestContext) {
 	t.after(() => store.close());
 	await store.migrate(START_MS);
 	await raiseReceiverIds(store);
-	const clock: MovableClock = createClock();
+	const clock: TestClock = createClock();
 	return { store, clock, deps: { store, clock, log: createLog() } };
 }
 
