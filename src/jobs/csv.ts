@@ -6,8 +6,15 @@ import { CsvError, parse } from "csv-parse";
 import * as z from "zod";
 import { type Fault, fault } from "../domain/fault.ts";
 
-/** Maximum size of one record. Valid records are much smaller, because an order id has at most 512 bytes. */
-const MAX_LINE_BYTES = 20_000;
+/**
+ * Maximum length of one record, with its separators and line breaks. Valid records are much smaller, because an order id
+ * has at most 512 bytes.
+ */
+const MAX_LINE_LENGTH = 20_000;
+/** Maximum number of cells of one record. Exports have fewer than 30 columns. */
+const MAX_CELLS = 100;
+/** Maximum number of records that have cells, but only empty ones. Spreadsheets write some below their last row. */
+const MAX_BLANK = 50_000;
 /**
  * Maximum number of records that have more or fewer columns than the header. The parser is twenty times
  * slower for these.
@@ -50,6 +57,7 @@ export async function* readRecords(
 	yieldLoop: () => Promise<void>,
 ): AsyncGenerator<CsvRecord> {
 	const texts = asText(bytes);
+	let blank = 0;
 	try {
 		const { value: first = "" } = await texts.next();
 		for await (const item of openParser(first, texts, yieldLoop)) {
@@ -60,10 +68,15 @@ export async function* readRecords(
 				);
 			}
 			if (cells.some((cell) => cell.trim() !== "")) yield { line: info.lines, cells };
+			else if (++blank > MAX_BLANK) {
+				throw new FileRefusedError(
+					`More than ${MAX_BLANK} lines are blank. Delete the blank lines in the spreadsheet, and save it again as CSV.`,
+				);
+			}
 		}
 	} catch (error) {
 		if (!(error instanceof CsvError)) throw error;
-		throw new FileRefusedError(`Line ${error["lines"]} is not valid CSV: ${adviceOn(error)}`);
+		throw new FileRefusedError(sayInvalid(Number(error["lines"]), adviceOn(error)));
 	} finally {
 		await texts.return(undefined);
 	}
@@ -77,15 +90,15 @@ function openParser(
 	others: AsyncIterable<string>,
 	yieldLoop: () => Promise<void>,
 ): AsyncIterable<unknown> {
+	const delimiter = delimiterOf(first);
 	const parser = parse({
-		delimiter: delimiterOf(first),
+		delimiter,
 		info: true,
 		relax_column_count: true,
 		skip_empty_lines: true,
-		// Without this limit, a quotation mark that is never closed would turn the rest of the file into one
-		// record.
-		max_record_size: MAX_LINE_BYTES,
+		record_delimiter: ["\r\n", "\n", "\r"],
 	});
+	const checkLines = createLineCheck(delimiter);
 	async function* join(): AsyncGenerator<string> {
 		// A blank line takes the place of the separator line, so that the line numbers stay correct.
 		yield* inPieces(first.replace(SEPARATOR_LINE, "\n"));
@@ -94,11 +107,50 @@ function openParser(
 	async function* inPieces(text: string): AsyncGenerator<string> {
 		for (let at = 0; at < text.length; at += PIECE_LENGTH) {
 			await yieldLoop();
-			yield text.slice(at, at + PIECE_LENGTH);
+			const piece = text.slice(at, at + PIECE_LENGTH);
+			checkLines(piece);
+			yield piece;
 		}
 	}
 	// The callback ignores errors, because the code that reads the records gets them as exceptions.
 	return pipeline(Readable.from(join()), parser, () => undefined);
+}
+
+/**
+ * Returns a function that checks the pieces of a file before the parser gets them. It throws if a record is too long or has
+ * too many cells. The parser would make an object of each empty cell, which takes a hundred times the size of the file. A
+ * quotation mark that is never closed turns the rest of the file into one record, which is also too long.
+ */
+function createLineCheck(delimiter: string): (piece: string) => void {
+	const [quote, carriageReturn, separator] = ['"', "\r", delimiter].map((sign) => sign.charCodeAt(0));
+	let isQuoted = false;
+	let isAfterReturn = false;
+	let line = 1;
+	let cells = 1;
+	let length = 0;
+	return (piece) => {
+		for (let at = 0; at < piece.length; at++) {
+			const sign = piece.charCodeAt(at);
+			const isReturn = sign === carriageReturn;
+			if (sign === quote) isQuoted = !isQuoted;
+			else if (sign === separator && !isQuoted) cells++;
+			else if (isReturn || sign === LINE_FEED) {
+				if (isReturn || !isAfterReturn) line++;
+				if (!isQuoted) {
+					cells = 1;
+					length = 0;
+				}
+			}
+			isAfterReturn = isReturn;
+			length++;
+			if (cells > MAX_CELLS) {
+				throw new FileRefusedError(
+					`Line ${line} has more than ${MAX_CELLS} cells. Delete the columns that are not needed, also empty ones, and save it again as CSV.`,
+				);
+			}
+			if (length > MAX_LINE_LENGTH) throw new FileRefusedError(sayInvalid(line, TOO_LONG));
+		}
+	};
 }
 
 /**
@@ -113,15 +165,16 @@ function delimiterOf(text: string): string {
 	return counts.reduce((most, next) => (next.count > most.count ? next : most)).sign;
 }
 
+const TOO_LONG = "it is too long for a row, or a quotation mark is opened and never closed.";
+
+function sayInvalid(line: number, advice: string): string {
+	return `Line ${line} is not valid CSV: ${advice}`;
+}
+
 function adviceOn({ code }: CsvError): string {
-	switch (code) {
-		case "CSV_QUOTE_NOT_CLOSED":
-			return "a quotation mark is opened and never closed.";
-		case "CSV_MAX_RECORD_SIZE":
-			return "it is too long for a row, or a quotation mark is opened and never closed.";
-		default:
-			return "a quotation mark stands where none may be. Inside a quoted cell, write it twice.";
-	}
+	return code === "CSV_QUOTE_NOT_CLOSED"
+		? "a quotation mark is opened and never closed."
+		: "a quotation mark stands where none may be. Inside a quoted cell, write it twice.";
 }
 
 /**
@@ -137,7 +190,7 @@ async function* asText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 			continue;
 		}
 		first = Buffer.concat([first, chunk]);
-		if (first.length < MAX_LINE_BYTES && !first.includes(LINE_FEED)) continue;
+		if (first.length < MAX_LINE_LENGTH && !first.includes(LINE_FEED)) continue;
 		decoder = decoderFor(first);
 		yield decode(decoder, first);
 	}

@@ -3,6 +3,7 @@
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
+import { expectCheap } from "../../test/support/hostile-texts.ts";
 import { csvLine } from "../conversions/csv-file.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 import { readRows } from "./file.ts";
@@ -19,7 +20,11 @@ async function* chunksOf(file: Uint8Array, chunkBytes: number): AsyncGenerator<U
 		yield file.subarray(start, start + chunkBytes);
 }
 
-async function readFrom(read: () => AsyncIterable<Uint8Array>, kind: JobKindName) {
+async function readFrom(
+	read: () => AsyncIterable<Uint8Array>,
+	kind: JobKindName,
+	onYield: () => void = () => undefined,
+) {
 	const rows: JobRow[] = [];
 	let yields = 0;
 	const result = await readRows({ name: "x.csv", bytes: 0, read }, JOB_KINDS[kind], {
@@ -28,7 +33,10 @@ async function readFrom(read: () => AsyncIterable<Uint8Array>, kind: JobKindName
 			rows.push(...batch);
 			return { ok: true, value: null };
 		},
-		yieldLoop: async () => void yields++,
+		yieldLoop: async () => {
+			yields++;
+			onYield();
+		},
 	});
 	return { result, rows, yields };
 }
@@ -91,7 +99,20 @@ for (const [what, text, above = 0] of [
 }
 
 test("an order id is read exactly as written, and the export's protection against formulas is removed", async () => {
-	const orderIds = ["=1+1", "-5", "@x", "'=quoted", " 8001", "8001\u00a0", "Größe-1", "注文番号", "😀"];
+	const orderIds = [
+		"=1+1",
+		"-5",
+		"'-5",
+		"@x",
+		"'=quoted",
+		"x;=1",
+		"x, '@y",
+		" 8001",
+		"8001\u00a0",
+		"Größe-1",
+		"注文番号",
+		"😀",
+	];
 	const text = ["orderId,decision\r\n", ...orderIds.map((orderId) => csvLine([orderId, "approve"]))].join("");
 	for (const chunkBytes of [CHUNK_BYTES, 1, 3, 17]) {
 		deepEqual(
@@ -181,6 +202,66 @@ test("reading an endless line stops at the maximum length of a line", async () =
 	const { result } = await readFrom(endless, "decisions");
 	match(result.ok ? "read" : result.fault.detail, /^Line 2 is not valid CSV: it is too long for a row/);
 	ok(chunks <= 100, `${chunks} chunks were read`);
+});
+
+const WIDE = ";".repeat(15_000);
+/** Files of a size that is allowed, whose lines would become millions of cells, records or characters. */
+const BIG: readonly [what: string, header: string, line: string, megabytes: number, detail: RegExp][] = [
+	["semicolons in its first line", "", ";", 10, /^Line 1 has more than 100 cells\. Delete the columns/],
+	["tabs in its first line", "decision\t", "\t", 10, /^Line 1 has more than 100 cells/],
+	[
+		"wide lines below a good header",
+		"orderId;decision\n",
+		`${WIDE}\n`,
+		45,
+		/^Line 2 has more than 100 cells/,
+	],
+	["wide lines that end in CR", "orderId;decision\r", `${WIDE}\r`, 45, /^Line 2 has more than 100 cells/],
+	["narrower lines", "orderId;decision\n", `${";".repeat(99)}\n`, 45, /More than 20000 lines have more/],
+	["lines of empty cells", "orderId;decision\n", ";\n", 45, /^More than 50000 lines are blank/],
+	["lines of empty cells between CR", "orderId;decision\r\n", ";\r", 45, /^More than 50000 lines are blank/],
+	["a quotation mark without end", 'orderId;decision\n"', "x;", 45, /^Line 2 is not valid CSV.*never closed/],
+	[
+		"a quoted cell of many lines",
+		'orderId;decision\n"',
+		"a\n",
+		45,
+		/^Line \d+ is not valid CSV: it is too long/,
+	],
+	["many quoted cells", "orderId;decision\n", '"";', 45, /^Line 2 has more than 100 cells/],
+	["a long line of one cell", "orderId;decision\n", "x", 45, /^Line 2 is not valid CSV: it is too long/],
+];
+
+for (const [what, header, line, megabytes, detail] of BIG) {
+	test(`a big file with ${what} is refused after little time and memory`, async () => {
+		const chunk = bytes(line.repeat(Math.floor(CHUNK_BYTES / line.length)));
+		async function* big(): AsyncGenerator<Uint8Array> {
+			yield bytes(header);
+			for (let sent = 0; sent < megabytes * 1_000_000; sent += chunk.length) yield chunk;
+		}
+		const startBytes = process.memoryUsage().rss;
+		let mostBytes = 0;
+		await expectCheap(what, 2_000, async () => {
+			const { result } = await readFrom(big, "decisions", () => {
+				mostBytes = Math.max(mostBytes, process.memoryUsage().rss - startBytes);
+			});
+			match(result.ok ? "read" : result.fault.detail, detail);
+		});
+		ok(mostBytes < 150_000_000, `${mostBytes} bytes`);
+	});
+}
+
+test("cells of several lines and all line breaks are read, with the number of the line at which a record ends", async () => {
+	const text = 'orderId;decision;reason\r"A;\n1";approve;\r\nA-2;reject;"\n\nFRAUD"\nA-3;approve;';
+	const { rows } = await read(text, 1);
+	deepEqual(
+		rows.map(({ line, cells }) => [line, cells["orderId"], cells["reason"]]),
+		[
+			[3, "A;\u{FFFD}1", ""],
+			[6, "A-2", "\u{FFFD}\u{FFFD}FRAUD"],
+			[7, "A-3", ""],
+		],
+	);
 });
 
 test("an error of the disk is thrown and not reported as a mistake in the file", async () => {
