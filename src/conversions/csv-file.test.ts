@@ -3,8 +3,12 @@ import { test } from "node:test";
 import { type CsvColumns, csvFile, csvLine, undoDefusing } from "./csv-file.ts";
 
 const CELLS: readonly [text: string, written: string][] = [
-	...["=1+1", "+1", "-1", "@SUM(A1)", "＝1+1", "'=1"].map((text): [string, string] => [text, `'${text}`]),
-	...["A-1", "100.00", "", "'quoted'", "1=1", " =1"].map((text): [string, string] => [text, text]),
+	...["=1+1", "+1", "-1+cmd", "@SUM(A1)", "＝1+1", "'=1"].map((text): [string, string] => [text, `'${text}`]),
+	...["A-1", "100.00", "", "'quoted'", "1=1", " =1", "-1", "-1.50"].map((text): [string, string] => [
+		text,
+		text,
+	]),
+	["'-1", "''-1"],
 	...["\t=1", "\r=1", "\n=1"].map((text): [string, string] => [text, `"'${text}"`]),
 	["a,b", '"a,b"'],
 	["a;b", '"a;b"'],
@@ -30,5 +34,5 @@ test("a negative amount stays a number, and a formula in a column of amounts doe
 		yield ["-5.00", "-5.00+1", "=1"];
 	}
 	const file = (await Array.fromAsync(csvFile(columns, rows()))).join("");
-	equal(file, "\u{FEFF}text,amount\r\n'-5.00,-5.00\r\n'-5.00+1,'-5.00+1\r\n'=1,'=1\r\n");
+	equal(file, "\u{FEFF}text,amount\r\n-5.00,-5.00\r\n'-5.00+1,'-5.00+1\r\n'=1,'=1\r\n");
 });

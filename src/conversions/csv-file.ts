@@ -41,10 +41,7 @@ export async function* csvFile<Row>(
 		const cells = columns.map((column) => {
 			if (column[2] === "time") return csvCell(writeTime(column[1](row), form));
 			const text = column[1](row);
-			if (column[2] !== "amount") return csvCell(text);
-			const amount = separator === ";" ? text.replace(".", ",") : text;
-			// A negative amount is a number and not a formula.
-			return NUMBER.test(amount) ? quoteCell(amount) : csvCell(amount);
+			return csvCell(column[2] === "amount" && separator === ";" ? text.replace(".", ",") : text);
 		});
 		return `${cells.join(separator)}\r\n`;
 	};
@@ -100,9 +97,12 @@ function quoteCell(text: string): string {
 	return /[",;\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Puts an apostrophe before a text that would run as a formula, so that spreadsheets show it unchanged. */
+/**
+ * Puts an apostrophe before a text that would run as a formula, so that spreadsheets show it unchanged. A negative number is
+ * no formula, and spreadsheets add it up only without an apostrophe.
+ */
 function defuseCell(text: string): string {
-	return RUNS.test(text) ? `'${text}` : text;
+	return RUNS.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 
 /** Removes the apostrophe that `defuseCell` added, so that an exported file can be uploaded with decisions. */

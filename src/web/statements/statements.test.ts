@@ -71,6 +71,9 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 	match(preview, /Small 0\.00 EUR 3\.00 EUR 0\.00 EUR 0\.00 EUR 3\.00 EUR Carried forward/);
 	match(preview, /By currency.*To pay 1 1,000\.00 EUR.*Carried forward 1 3\.00 EUR/);
 	equal((await staff.open(job.replace("/statements/jobs", "/import/jobs"))).status, 404, "it is no import");
+	const { text: file } = await staff.open(`${job}/result.csv`);
+	match(file, /,Blog,/);
+	match(file, /,-0\.25,/, "a spreadsheet adds a negative amount up");
 	match((await staff.open("/statements")).text, /Not finished yet.*Check before you apply/s);
 	match(preview, /Issue 2 statements/);
 	await staff.submit(`${job}/apply`, {});
