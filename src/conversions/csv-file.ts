@@ -77,9 +77,15 @@ function writeTime(atMs: number | null, { separator, zone }: CsvForm): string {
 // Formats cells (RFC 4180) so that spreadsheets do not run them as formulas, and undoes this formatting.
 
 /** Characters that start a formula, including the full-width forms that some spreadsheets accept. */
-const FORMULA_START = "[=+\\-@\\t\\r\\n＝＋－＠]";
-const RUNS = new RegExp(`^'*${FORMULA_START}`);
-const DEFUSED = new RegExp(`^''*${FORMULA_START}`);
+const FORMULA_START = "[=+\\-@＝＋－＠]";
+/**
+ * Matches the characters before a formula: the beginning of the cell, or a separator inside of it, because a spreadsheet
+ * may split the file at other separators than ours. It may skip white space and quotation marks.
+ */
+const AT_START = "(?<=(?:^|[,;\\t\\r\\n])[\\s\"']*)";
+// The character that starts a formula is found first. Otherwise long white space would take quadratic time.
+const RUNS = new RegExp(`(?=${FORMULA_START})${AT_START}`, "g");
+const DEFUSED = new RegExp(`'(?=${FORMULA_START})${AT_START}`, "g");
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 
 /** Separator of the cells. If the comma is the decimal sign, spreadsheets expect a semicolon. */
@@ -98,14 +104,14 @@ function quoteCell(text: string): string {
 }
 
 /**
- * Puts an apostrophe before a text that would run as a formula, so that spreadsheets show it unchanged. A negative number is
- * no formula, and spreadsheets add it up only without an apostrophe.
+ * Puts an apostrophe before each part of a text that would run as a formula, so that spreadsheets show it unchanged. A
+ * negative number is no formula, and spreadsheets add it up only without an apostrophe.
  */
 function defuseCell(text: string): string {
-	return RUNS.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+	return NUMBER.test(text) ? text : text.replace(RUNS, "'");
 }
 
-/** Removes the apostrophe that `defuseCell` added, so that an exported file can be uploaded with decisions. */
+/** Removes the apostrophes that `defuseCell` added, so that an exported file can be uploaded with decisions. */
 export function undoDefusing(cell: string): string {
-	return DEFUSED.test(cell) ? cell.slice(1) : cell;
+	return cell.replace(DEFUSED, "");
 }
