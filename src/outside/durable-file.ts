@@ -21,6 +21,9 @@ export function partialName(path: string): string {
 	return `${path}.partial-${randomBytes(NAME_BYTES).toString("hex")}`;
 }
 
+/** Matches temporary names, and the names of the files that SQLite creates beside them. */
+export const PARTIAL_NAME = /\.partial-[\da-f]{12}(?:-journal|-wal|-shm)?$/;
+
 export interface Owner {
 	uid: number;
 	gid: number;

@@ -7,7 +7,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { Manifest } from "../domain/backup-file.ts";
 import { SALT_BYTES, sealKeys } from "../domain/passphrase.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
-import { DAY_MS, isoTime } from "../domain/time.ts";
+import { isoTime } from "../domain/time.ts";
 import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
 import { partialName, replaceDurably } from "../outside/durable-file.ts";
@@ -93,7 +93,7 @@ async function writeBackup(
 	const folder = dirname(path);
 	await refuseFullDisk(folder, readUsedBytes(databasePath) * NEEDED_SHARE, "A backup");
 	const keys = findKeysFor(databasePath, config);
-	return withPartialFiles(async (partial) => {
+	return withPartialFiles(tell, async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
 		// Everything that was acknowledged before this time is stored, so the copy contains it.
@@ -195,8 +195,6 @@ async function refuseUnreadable(packed: string): Promise<void> {
 // with other names are never removed.
 
 const NAME = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup$/;
-/** Name of an unfinished file that a killed run left behind. */
-const UNFINISHED = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup(?:\.copy)?\.partial-/;
 
 /**
  * Returns the path of a new backup. If the folder is missing, it is created so that only this account may
@@ -211,22 +209,15 @@ export function nameBackup(folder: string): string {
 /**
  * Removes old backups when the new one, `newBackup`, is complete. Returns the names of the removed files. A file
  * with a later name than `newBackup` was written while the clock was ahead. Such a file is neither counted nor
- * removed, because it would displace backups that are really newer. Unfinished files are removed after a day.
+ * removed, because it would displace backups that are really newer.
  */
 export function removeOldBackups(newBackup: string, keep: number): string[] {
 	const folder = dirname(newBackup);
-	const names = readdirSync(folder);
-	const old = names
+	const old = readdirSync(folder)
 		.filter((name) => NAME.test(name) && name < basename(newBackup))
 		.sort()
 		.reverse()
 		.slice(keep - 1);
-	const unfinished = names.filter((name) => UNFINISHED.test(name) && isOlderThanADay(join(folder, name)));
-	for (const name of [...old, ...unfinished]) rmSync(join(folder, name), { force: true });
-	return [...old, ...unfinished];
-}
-
-function isOlderThanADay(path: string): boolean {
-	const found = statSync(path, { throwIfNoEntry: false });
-	return found !== undefined && realClock.nowMs() - found.mtimeMs > DAY_MS;
+	for (const name of old) rmSync(join(folder, name), { force: true });
+	return old;
 }

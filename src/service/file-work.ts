@@ -1,9 +1,13 @@
 // Helpers that backup, restore and verify share. They turn disk errors into sentences and remove partial
 // files.
 
-import { lstatSync, rmSync, type Stats } from "node:fs";
+import { lstatSync, readdirSync, rmSync, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { sayBytes } from "../domain/bytes.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { realClock } from "../outside/clock.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
+import { PARTIAL_NAME } from "../outside/durable-file.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 
 /** A problem that a person has to solve. The message says how to solve it. */
@@ -59,8 +63,12 @@ const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** Suffixes of the files that SQLite creates beside a database. */
 const FILE_SUFFIXES = ["", "-journal", "-wal", "-shm"];
 
-/** Runs `work` and deletes the named files if it fails or the process is asked to stop. */
+/**
+ * Runs `work` and deletes the named files if it fails or the process is asked to stop. In their folders, it also deletes
+ * the files that killed runs left behind.
+ */
 export async function withPartialFiles<Value>(
+	tell: Tell,
 	work: (partial: (path: string) => string) => Promise<Value>,
 ): Promise<Value> {
 	const paths = new Set<string>();
@@ -78,10 +86,24 @@ export async function withPartialFiles<Value>(
 	try {
 		return await work((path) => {
 			paths.add(path);
+			removeLeftBehind(dirname(path), tell);
 			return path;
 		});
 	} finally {
 		for (const name of SIGNALS) process.off(name, onSignal);
 		remove();
+	}
+}
+
+/**
+ * Removes the partial files of killed runs. A running backup of a large database may not write to its file for hours
+ * while it checks it, so only files that nobody has written to for a day are removed.
+ */
+function removeLeftBehind(folder: string, tell: Tell): void {
+	for (const name of readdirSync(folder).filter((each) => PARTIAL_NAME.test(each))) {
+		const found = statSync(join(folder, name), { throwIfNoEntry: false });
+		if (found === undefined || !found.isFile() || realClock.nowMs() - found.mtimeMs < DAY_MS) continue;
+		rmSync(join(folder, name), { force: true });
+		tell(`removed ${name}, which a killed run left behind`);
 	}
 }

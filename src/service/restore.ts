@@ -82,7 +82,7 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 	refuseOtherKey(keyFiles, request.mayReplace);
 	const folder = dirname(target.path);
 	await refuseFullDisk(folder, backup.manifest.databaseBytes, "The database");
-	return withPartialFiles(async (partial) => {
+	return withPartialFiles(tell, async (partial) => {
 		const fresh = partial(partialName(target.path));
 		const owner = await findOwner(folder);
 		await explainFailure(folder, () => unpack(backup, { path: fresh, owner }, tell));

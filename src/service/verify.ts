@@ -82,7 +82,7 @@ export async function verifyFile(
 	const opened = manifest.key === null || passphrase === null ? null : openKeys(passphrase, manifest.key);
 	const folder = dirname(path);
 	await refuseFullDisk(folder, manifest.databaseBytes, "Checking the database in the backup");
-	const database = await withPartialFiles(async (partial) => {
+	const database = await withPartialFiles(tell, async (partial) => {
 		const unpacked = partial(partialName(`${path}.check`));
 		await explainFailure(folder, () => unpack(backup, { path: unpacked, owner: null }, tell));
 		return checkSqliteFile(unpacked, opened ?? readKeys(config, null), tell);

@@ -78,14 +78,16 @@ test("tar unpacks a backup, sha256sum confirms its members, and zstd gives the d
 test("a restored database has every row, its key, and the file settings of a new database", async (t) => {
 	const setup = await openBackupSetup(t);
 	const before = readTables(setup.databasePath);
-	await setup.backUp();
+	const { manifest } = await setup.backUp();
 	const to = setup.path("restored.db");
 	const report = await setup.restore(to);
 	deepEqual([report.key, report.keptAside, report.isToBeMigrated], ["written", [], false]);
 	deepEqual(setup.files(), ["one.backup", "restored.db", "restored.db.key"]);
 	for (const name of [to, `${to}.key`]) equal((statSync(name).mode & 0o777).toString(8), "600", name);
 	equal(readFileSync(`${to}.key`, "utf8"), readFileSync(`${setup.databasePath}.key`, "utf8"));
-	deepEqual(readTables(to), before);
+	const { restores = "", ...others } = readTables(to);
+	deepEqual({ ...others, restores: "[]" }, before);
+	match(restores, new RegExp(`"as_of_ms":${Date.parse(manifest.createdAt)},`));
 	using restored = new DatabaseSync(to);
 	equal(restored.prepare("pragma auto_vacuum").get()?.["auto_vacuum"], 2, "the file can still shrink");
 });

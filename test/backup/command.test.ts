@@ -76,14 +76,12 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		match(name, /^ringback-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/);
 		equal(statSync(folder).mode & 0o777, 0o700);
 		const old = ["ringback-2020-01-01T00-00-00Z.backup", "ringback-2021-01-01T00-00-00Z.backup"];
-		const unfinished = ["ringback-2020-01-01T00-00-00Z.backup.copy.partial-ab", `${name}.partial-cd`];
 		const others = ["monday.backup", "ringback-2020.backup", "ringback.db.key"];
-		for (const each of [...old, ...unfinished, ...others]) writeFileSync(join(folder, each), "");
-		utimesSync(join(folder, unfinished[0] ?? ""), 0, 0);
+		for (const each of [...old, ...others]) writeFileSync(join(folder, each), "");
 		// No backup is removed before the next one is complete.
 		const refused = await home.runHere(["backup", folder, "--keep", "2", "--passphrase-file", "nothing"]);
 		equal(refused.code, 2);
-		equal(readdirSync(folder).length, 8);
+		equal(readdirSync(folder).length, 6);
 		const second = await home.runHere(["backup", folder, ...words.slice(2), "--json"]);
 		const { path, removed, createdAt } = JSON.parse(second.stdout);
 		const { stdout: doctor } = await home.runHere(["doctor"]);
@@ -91,13 +89,41 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 			doctor,
 			new RegExp(`^ok +backup +the last has everything that was stored by ${createdAt}, [\\d.]+ [kM]B$`, "m"),
 		);
-		deepEqual(removed.toSorted(), [...old, unfinished[0]].toSorted());
-		deepEqual(readdirSync(folder).sort(), [name, basename(path), unfinished[1], ...others].sort());
+		deepEqual(removed.toSorted(), old);
+		deepEqual(readdirSync(folder).sort(), [name, basename(path), ...others].sort());
 		equal((await home.runHere(["verify", path, ...words.slice(-2)])).code, 0);
 		for (const wrong of ["0", "-1", "two", "99999"]) {
 			const said = await home.runHere(["backup", "backups", `--keep=${wrong}`, "--without-key"]);
 			equal(said.code, 2, wrong);
 			match(said.stderr, /^--keep is a whole number from 1 to 3660\.$/m);
+		}
+	});
+
+	test("backup, verify and restore remove what killed runs left in their folders, if nobody wrote to it for a day", async (t) => {
+		const home = await openFilledHome(t, 0);
+		const path = join(home.folder, "one.backup");
+		const to = join(home.folder, "elsewhere.db");
+		const words = ["--passphrase-file", writePassphrase(home.folder)];
+		const fresh = "one.backup.partial-0123456789ab";
+		// The last two are files of somebody else.
+		const kept = [fresh, "notes.partial-2020", "one.partial-0123456789ab.txt"];
+		for (const command of [
+			["backup", path, ...words],
+			["verify", path, ...words],
+			["restore", path, "--to", to, ...words],
+		]) {
+			const left = [
+				"monday.backup.copy.partial-0123456789ab",
+				"monday.backup.copy.partial-0123456789ab-wal",
+				"other.db.partial-ba9876543210",
+			];
+			for (const name of [...left, ...kept]) {
+				writeFileSync(join(home.folder, name), "");
+				if (name !== fresh) utimesSync(join(home.folder, name), 0, 0);
+			}
+			const { code, stderr } = await home.runHere(command);
+			equal(code, 0, stderr);
+			deepEqual(partials(home).toSorted(), kept.toSorted(), command.join(" "));
 		}
 	});
 
