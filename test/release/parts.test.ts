@@ -173,6 +173,17 @@ test("every systemd unit restarts the service without a limit, and not too quick
 	}
 });
 
+test("the guide's unit for systemd is as strict as the one of the Debian package", () => {
+	const settingsOf = (unit: string) =>
+		unit
+			.split("\n")
+			.filter((line) => /^[A-Z]/.test(line))
+			.filter((line) => !/^(?:Description|Documentation|ExecStart|Environment)=/.test(line));
+	const [inGuide = ""] = GUIDE_BLOCKS.filter(({ text }) => text.includes("[Service]")).map(({ text }) => text);
+	const packaged = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
+	deepEqual(settingsOf(inGuide), settingsOf(packaged));
+});
+
 test("systemd waits for the longest possible drain and for the work that is in flight after it", () => {
 	const unit = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
 	const [, seconds = ""] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
