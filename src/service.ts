@@ -175,7 +175,10 @@ async function startOpened(
 	};
 }
 
-function watchInstallation(config: Config, { store, clock, log, readDisk }: OpenedParts): InstallationWatch {
+function watchInstallation(
+	config: Config,
+	{ store, clock, log, readDisk, certificates }: OpenedParts,
+): InstallationWatch {
 	return createInstallationWatch({
 		clock,
 		log,
@@ -184,6 +187,7 @@ function watchInstallation(config: Config, { store, clock, log, readDisk }: Open
 		clockOffsetMs: clock.offsetMs,
 		readSystem: () => readSystem(store.db, clock.nowMs()),
 		readDisk,
+		readCertificates: certificates.last,
 	});
 }
 

@@ -6,7 +6,7 @@ import { type Config, type Environment, readConfig, warningSettings } from "../c
 import { sayBytes } from "../domain/bytes.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { isSilent, sumEngines } from "../domain/process.ts";
-import { isoTime } from "../domain/time.ts";
+import { DAY_MS, isoTime } from "../domain/time.ts";
 import { messageOf } from "../domain/visible-text.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
@@ -119,7 +119,7 @@ function findRefusal(schema: PresentSchema, { migrate }: Config): string | null 
  * tables are read.
  */
 async function examineInstallation(workplace: Workplace, bare: SystemReading | null): Promise<Finding[]> {
-	const { store, clock, config, readDisk } = workplace;
+	const { store, clock, config, readDisk, certificates } = workplace;
 	const nowMs = clock.nowMs();
 	const state: WatchedState = {
 		...(bare ?? (await readSystem(store.db, nowMs))),
@@ -131,9 +131,14 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 		sightings: [],
 		clockOffsetMs: clock.offsetMs(),
 		disk: await readDisk(),
+		certificates: await certificates.read(),
 	};
 	const found = findWarnings(state).map(describeWarning);
-	const well = [describeClock(state), ...(bare === null ? await describeWell(state, store) : [])];
+	const well = [
+		describeClock(state),
+		...describeCertificates(state),
+		...(bare === null ? await describeWell(state, store) : []),
+	];
 	// A check that found a problem is not also listed as passed.
 	return [
 		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
@@ -155,6 +160,20 @@ function describeClock({ clockOffsetMs, nowMs }: WatchedState): Finding {
 	if (year < 2026) return problem("clock", `it is ${year} by the clock: set it by NTP`);
 	if (clockOffsetMs === null) return ok("clock", "the date is plausible");
 	return ok("clock", `${Math.abs(clockOffsetMs)} ms from the database server's clock`);
+}
+
+function describeCertificates({ certificates, nowMs }: WatchedState): Finding[] {
+	return certificates.map((reading) => {
+		const whose = `${reading.name} (${reading.setting})`;
+		if ("failure" in reading) {
+			return ok(
+				"certificates",
+				`not checked: this machine does not reach ${whose}, which says ${reading.failure}`,
+			);
+		}
+		const days = Math.floor((reading.endsAtMs - nowMs) / DAY_MS);
+		return ok("certificates", `the one of ${whose} ends in ${days} days, at ${isoTime(reading.endsAtMs)}`);
+	});
 }
 
 async function describeWell(state: WatchedState, store: Store): Promise<Finding[]> {

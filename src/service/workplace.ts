@@ -11,6 +11,7 @@ import type { KeyRing } from "../domain/key-ring.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { createMailDispatcher, type MailDispatcher } from "../mail/dispatcher.ts";
 import { createNetworkMailer, type NetworkMailer } from "../mail/network-mailer.ts";
+import { type CertificateReader, createCertificateReader } from "../outside/certificates.ts";
 import { realClock } from "../outside/clock.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
@@ -45,6 +46,7 @@ export interface Workplace {
 	 * server's disk is not visible from this process.
 	 */
 	readDisk(): Promise<DiskSpace | null>;
+	certificates: CertificateReader;
 	transport: Transport;
 	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
 	/** Sign-in with the company's account, or null if no provider is set. */
@@ -160,6 +162,8 @@ export async function openParts(
 			...(config.dnsServers === null ? {} : { dnsServers: config.dnsServers }),
 		});
 		opened.defer(() => transport.close());
+		const certificates = createCertificateReader({ ...config, clock });
+		opened.defer(() => certificates.close());
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : await openMailer(smtpUrl, mailFrom);
 		opened.defer(() => mailer?.close());
@@ -175,6 +179,7 @@ export async function openParts(
 			accessLog: access,
 			droppedLogLines: droppedLines,
 			readDisk: () => readDiskOf(config.database),
+			certificates,
 			keyRing,
 			mailer,
 			companySignIn,

@@ -1,6 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
+import type { CertificateReading } from "../domain/certificate.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
 import type { ProcessRecord } from "../domain/process.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
@@ -47,6 +48,17 @@ const find = (change: Partial<WatchedState>) => findWarnings({ ...SOUND, ...chan
 const settings = (change: Partial<WatchedState["settings"]>) => ({
 	settings: { ...SOUND.settings, ...change },
 });
+const certificate = (
+	leftDays: number,
+	{ lifeDays = 90, isForHost = true }: { lifeDays?: number; isForHost?: boolean } = {},
+): CertificateReading => ({
+	setting: "PUBLIC_URL",
+	name: "ringback.example",
+	beginsAtMs: NOW_MS - (lifeDays - leftDays) * DAY_MS,
+	endsAtMs: NOW_MS + leftDays * DAY_MS,
+	isForHost,
+});
+const UNREACHED = { setting: "PUBLIC_URL", name: "ringback.example", failure: "ECONNREFUSED" } as const;
 const NO_BACKUPS = { last: null, failed: null };
 const HELD = { sinceMs: ago(60), heldBy: null, waiting: 12, due: 3 };
 
@@ -183,6 +195,21 @@ describe("what staff are warned of", () => {
 			{ backups: { last: null, failed: { atMs: ago(1), note: null } } },
 			["backup_failed", "backup_missing"],
 		],
+		["a certificate with two weeks left", { certificates: [certificate(14)] }, []],
+		["a certificate with less", { certificates: [certificate(13.9)] }, ["certificate_ending"]],
+		["a certificate of six days with two left", { certificates: [certificate(2, { lifeDays: 6 })] }, []],
+		[
+			"a certificate of six days with one left",
+			{ certificates: [certificate(1, { lifeDays: 6 })] },
+			["certificate_ending"],
+		],
+		["a certificate that has ended", { certificates: [certificate(0)] }, ["certificate_ending"]],
+		[
+			"a certificate for other hosts",
+			{ certificates: [certificate(80, { isForHost: false })] },
+			["certificate_ending"],
+		],
+		["an address that this machine does not reach", { certificates: [UNREACHED] }, []],
 		["a disk with a tenth left", { disk: { freeBytes: 10, sizeBytes: 100 } }, []],
 		["a disk with less", { disk: { freeBytes: 9, sizeBytes: 100 } }, ["disk_filling"]],
 		["a disk that cannot be read", { disk: null }, []],

@@ -2,6 +2,7 @@
 // that describe it. The log, `ringback doctor`, /health, the pages for staff and the metrics all show the
 // problems that this list finds.
 
+import { type CertificateReading, judgeCertificate } from "../domain/certificate.ts";
 import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
 import {
 	isReplaced,
@@ -47,6 +48,7 @@ export interface WatchedState extends SystemReading {
 	 * read.
 	 */
 	disk: DiskSpace | null;
+	certificates: readonly CertificateReading[];
 }
 
 export interface Check {
@@ -90,6 +92,7 @@ export const CHECKS: readonly Check[] = [
 	{ kind: "backup_failed", area: "backup", find: findFailedBackup },
 	{ kind: "backup_old", area: "backup", find: findOldBackup },
 	{ kind: "backup_missing", area: "backup", find: findMissingBackup },
+	{ kind: "certificate_ending", area: "certificates", find: findCertificates },
 	{ kind: "untrusted_proxy", area: "proxy", find: findProxies },
 	{ kind: "plain_http", area: "public-url", find: findPlainHttp },
 	{
@@ -381,6 +384,30 @@ function sayDays(ageMs: number): string {
 
 function endSentence(text: string): string {
 	return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+const CERTIFICATE_CURES = {
+	PUBLIC_URL:
+		"Browsers and shops refuse the address without a valid certificate, so sales are not reported. Renew it where HTTPS ends, such as in the reverse proxy, and check why it was not renewed automatically. This warning ends within ten minutes after that.",
+	RINGBACK_TRUSTED_CA:
+		"Callbacks to shops whose certificates are issued by this authority fail without it, and so does sign-in at an identity provider that uses it. Put the authority's new certificate into the file and restart every process.",
+} as const;
+
+/** Finds certificates that have ended, end soon, or are for another host. */
+function findCertificates({ certificates, nowMs, timeZone }: WatchedState): Found {
+	return certificates.flatMap((reading) => {
+		const state = judgeCertificate(reading, nowMs);
+		if ("failure" in reading || state === "good" || state === "unread") return [];
+		const { setting, name, endsAtMs } = reading;
+		const end = minuteIn(endsAtMs, timeZone);
+		const what = `The certificate of ${name} (${setting})`;
+		const title = {
+			ended: `${what} ended at ${end}`,
+			ending: `${what} ends at ${end}`,
+			other_host: `${what} is for other hosts`,
+		}[state];
+		return { about: setting, title, text: CERTIFICATE_CURES[setting] };
+	});
 }
 
 function findProxies({ sightings }: WatchedState): Found {

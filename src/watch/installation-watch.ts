@@ -5,6 +5,7 @@
 // Only requests of staff are examined, because a shop's users may have a proxy of their own, or send false
 // headers.
 
+import type { CertificateReading } from "../domain/certificate.ts";
 import { SILENT_AFTER_MS } from "../domain/process.ts";
 import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import {
@@ -44,6 +45,8 @@ export interface InstallationWatchDeps {
 	clockOffsetMs: () => number | null;
 	readSystem: () => Promise<SystemReading>;
 	readDisk: () => Promise<DiskSpace | null>;
+	/** Returns the certificates as they were last read. */
+	readCertificates: () => readonly CertificateReading[];
 }
 
 /**
@@ -83,6 +86,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 			host: deps.host,
 			sightings: [...remembered.values()].map(({ sighting }) => sighting),
 			clockOffsetMs: clockOffsetMs(),
+			certificates: deps.readCertificates(),
 		};
 	}
 

@@ -1,10 +1,14 @@
 // Tests `ringback doctor` before anything exists, in a healthy installation, and with one fault at a time.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
+import { createServer } from "node:tls";
 import { sql } from "kysely";
+import { makeCertificates } from "../../demo/certificate.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { saveChore, saveProcess } from "../../src/store/queries/system.ts";
 import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
@@ -129,7 +133,7 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		const findings = await examine(home, {
 			...(await withNames(t, "example.com")),
 			...mail.settings,
-			PUBLIC_URL: "https://ringback.example",
+			PUBLIC_URL: await servePublicUrl(t, { days: 60 }),
 		});
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		const expected = [
@@ -139,6 +143,7 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 				"network",
 				"key",
 				"clock",
+				"certificates",
 				"schema",
 				"chores",
 				"queue",
@@ -191,6 +196,25 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		match(
 			findings.of("delivery"),
 			/^warning All callbacks have been held since 2026-01-15 12:00 UTC by `ringback hold`, and 0 wait\. /,
+		);
+	});
+
+	test("doctor says when certificates end, and whether PUBLIC_URL could be reached for it", async (t) => {
+		const home = await openFilledHome(t);
+		const names = await withNames(t, "example.com");
+		const examineWith = async (publicUrl: string) =>
+			(await examine(home, { ...names, PUBLIC_URL: publicUrl })).of("certificates");
+		match(
+			await examineWith(await servePublicUrl(t, { days: 60 })),
+			/^ok the one of 127\.0\.0\.1 \(PUBLIC_URL\) ends in \d+ days, at /,
+		);
+		match(
+			await examineWith(await servePublicUrl(t, { days: 0.1 })),
+			/^warning The certificate of 127\.0\.0\.1 \(PUBLIC_URL\) ends at .* Renew it where HTTPS ends/,
+		);
+		match(
+			await examineWith("https://127.0.0.1:1"),
+			/^ok not checked: this machine does not reach 127\.0\.0\.1 \(PUBLIC_URL\), which says ECONNREFUSED$/,
 		);
 	});
 
@@ -360,4 +384,17 @@ async function openOn(t: TestContext, kind: DatabaseKind) {
 		RINGBACK_SECRET_KEY: KEY,
 	};
 	return { home: openHome(t), database, settings };
+}
+
+/** Serves HTTPS with a certificate that ends in `days`, and returns its address. */
+async function servePublicUrl(t: TestContext, { days }: { days: number }): Promise<string> {
+	const notAfter = new Date(Date.now() + days * DAY_MS);
+	const { certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1"], notAfter });
+	const server = createServer({ cert: certPem, key: keyPem }, (socket) =>
+		socket.on("error", () => undefined),
+	);
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => server.close());
+	return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

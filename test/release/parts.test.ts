@@ -179,7 +179,9 @@ test("the guide's unit for systemd is as strict as the one of the Debian package
 			.split("\n")
 			.filter((line) => /^[A-Z]/.test(line))
 			.filter((line) => !/^(?:Description|Documentation|ExecStart|Environment)=/.test(line));
-	const [inGuide = ""] = GUIDE_BLOCKS.filter(({ text }) => text.includes("[Service]")).map(({ text }) => text);
+	const [inGuide = ""] = GUIDE_BLOCKS.filter(({ text }) => text.includes("[Service]")).map(
+		({ text }) => text,
+	);
 	const packaged = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
 	deepEqual(settingsOf(inGuide), settingsOf(packaged));
 });

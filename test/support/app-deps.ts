@@ -27,6 +27,7 @@ export function makeInstallation(
 		clockOffsetMs: () => null,
 		readSystem: async () => NOTHING_READ,
 		readDisk: async () => null,
+		readCertificates: () => [],
 		...change,
 	});
 }

@@ -21,6 +21,7 @@ export const SOUND_STATE: WatchedState = {
 	sightings: [],
 	clockOffsetMs: null,
 	disk: null,
+	certificates: [],
 };
 
 export function makeMetrics(change: Pick<WatchedService, "clock"> & Partial<WatchedService>): Metrics {

@@ -83,7 +83,7 @@ const HEALTHY: Series = {
 	[`ringback_build_info{${TARGET},version="1.0.0",role="all"}`]: steady(1),
 	[`ringback_log_lines_dropped_total{${TARGET}}`]: steady(0),
 	...Object.fromEntries(
-		["backup_failed", "backup_old", "backup_missing"].map((check) => [
+		["backup_failed", "backup_old", "backup_missing", "certificate_ending"].map((check) => [
 			`ringback_warnings{${TARGET},check="${check}"}`,
 			steady(0),
 		]),
@@ -150,6 +150,7 @@ const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>
 	RingbackDiskFilling: { [name("ringback_disk_free_bytes")]: steady(9) },
 	RingbackBackupFailed: { [name("ringback_warnings", 'check="backup_failed"')]: steady(1) },
 	RingbackBackupOld: { [name("ringback_warnings", 'check="backup_old"')]: steady(1) },
+	RingbackCertificateEnding: { [name("ringback_warnings", 'check="certificate_ending"')]: steady(1) },
 	RingbackBackupMissing: { [name("ringback_warnings", 'check="backup_missing"')]: steady(1) },
 	RingbackLoopLate: { [name("ringback_event_loop_lag_seconds_bucket", 'le="0.5"')]: rising(590) },
 	RingbackClockOff: { [name("ringback_clock_offset_seconds")]: steady(-5.1) },
