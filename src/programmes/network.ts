@@ -2,7 +2,6 @@
 // header names. The brand can be changed until a programme other than the sample has an API key.
 
 import type { Updateable } from "kysely";
-import { groupDigits } from "../domain/bytes.ts";
 import { readName } from "../domain/display-name.ts";
 import { type Checked, type Fault, fault, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import {
@@ -31,6 +30,7 @@ import {
 } from "../store/queries/network.ts";
 import type { Db } from "../store/store.ts";
 import type { NetworkTable } from "../store/tables/network.ts";
+import { judgeLogo, LOGO_TYPE } from "./logo.ts";
 
 export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	network: KnownNetwork;
@@ -132,13 +132,13 @@ export async function saveLogo(
 ): Promise<Result<{ width: number; height: number }>> {
 	const judged = judgeLogo(bytes);
 	if (!judged.ok) return judged;
-	const { width, height } = judged.value;
+	const { width, height, bytes: shown } = judged.value;
 	const saved = await changeRow(deps, actor, {
 		logo_type: LOGO_TYPE,
-		logo_hash: sha256Hex(bytes).slice(0, HASH_LENGTH),
+		logo_hash: sha256Hex(shown).slice(0, HASH_LENGTH),
 		logo_width: width,
 		logo_height: height,
-		logo_data: Buffer.from(bytes).toString("base64"),
+		logo_data: Buffer.from(shown).toString("base64"),
 	});
 	return saved.ok ? succeed({ width, height }) : saved;
 }
@@ -224,37 +224,4 @@ export function parseColour(text: string): Result<Colour | null> {
 		);
 	}
 	return succeed(`#${digits.length === 3 ? digits.replace(/./g, "$&$&") : digits}`);
-}
-
-// A logo is checked by its bytes alone, and not by its file name or content type. Only PNG is accepted,
-// because every drawing program can write it and it cannot contain a script.
-
-export const LOGO_TYPE = "image/png";
-
-/**
- * Maximum size of a logo. Every page loads the logo and shows it 28 pixels high. A picture of four times that
- * height is much smaller than this.
- */
-export const MAX_LOGO_BYTES = 256 * 1_024;
-const MAX_LOGO_PIXELS = 1_024;
-const MIN_LOGO_PIXELS = 16;
-/** The first bytes of every PNG file. The IHDR chunk with width and height always follows. */
-const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
-
-export function judgeLogo(bytes: Uint8Array): Result<{ width: number; height: number }> {
-	const picture = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	if (bytes.length > MAX_LOGO_BYTES)
-		return refuseImage(`The picture is larger than ${MAX_LOGO_BYTES / 1_024} KB.`);
-	const isPng = picture.subarray(0, 8).equals(PNG_SIGNATURE) && picture.toString("latin1", 12, 16) === "IHDR";
-	if (!isPng || picture.length < 33) return refuseImage("This is not a PNG picture.");
-	const [width, height] = [picture.readUInt32BE(16), picture.readUInt32BE(20)];
-	if (Math.max(width, height) > MAX_LOGO_PIXELS || Math.min(width, height) < MIN_LOGO_PIXELS) {
-		return refuseImage(`The picture has ${width} × ${height} pixels.`);
-	}
-	return succeed({ width, height });
-}
-
-function refuseImage(problem: string): ReturnType<typeof refuse> {
-	const rule = `Choose a PNG of at most ${MAX_LOGO_BYTES / 1_024} KB, ${MIN_LOGO_PIXELS} to ${groupDigits(MAX_LOGO_PIXELS)} pixels wide and high.`;
-	return refuse("invalid_image", `${problem} ${rule}`, "file");
 }

@@ -2,6 +2,9 @@
 
 import { crc32, deflateSync } from "node:zlib";
 
+/** The first bytes of every PNG file. */
+export const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
+
 /**
  * Returns an image in one colour. An image of a size that no machine could hold has a header and no pixels.
  */
@@ -17,14 +20,15 @@ export function pngOf(width: number, height: number, [red, green, blue] = [59, 7
 	];
 	const pixels = Buffer.concat(Array.from({ length: isDrawn ? height : 0 }, () => Buffer.from(row)));
 	return Buffer.concat([
-		Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-		chunk("IHDR", header),
-		chunk("IDAT", deflateSync(pixels)),
-		chunk("IEND", Buffer.alloc(0)),
+		PNG_SIGNATURE,
+		chunkOf("IHDR", header),
+		chunkOf("IDAT", deflateSync(pixels)),
+		chunkOf("IEND", Buffer.alloc(0)),
 	]);
 }
 
-function chunk(name: string, data: Buffer): Buffer {
+/** Returns a chunk with its length and checksum. */
+export function chunkOf(name: string, data: Buffer): Buffer {
 	const body = Buffer.concat([Buffer.from(name, "latin1"), data]);
 	const length = Buffer.alloc(4);
 	length.writeUInt32BE(data.length);

@@ -2,10 +2,10 @@ import { isBrand } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
 import { TIME_ZONES } from "../../domain/zone-day.ts";
 import { addSamplePartner } from "../../partners/sample.ts";
+import { LOGO_TYPE } from "../../programmes/logo.ts";
 import {
 	changeNetwork,
 	endSetUp,
-	LOGO_TYPE,
 	type NetworkField,
 	removeLogo,
 	saveLogo,
