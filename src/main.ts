@@ -25,6 +25,12 @@ import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { keyIssueManyCommand } from "./cli/many-keys.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
+import {
+	partnerEraseCommand,
+	partnerExportCommand,
+	personEraseCommand,
+	personExportCommand,
+} from "./cli/personal-data.ts";
 import { recordBackupCommand } from "./cli/record-backup.ts";
 import { recordRestoreCommand } from "./cli/record-restore.ts";
 import { rekeyCommand } from "./cli/rekey.ts";
@@ -39,6 +45,10 @@ const COMMANDS: readonly Command[] = [
 	migrateCommand,
 	userCreateCommand,
 	userLinkCommand,
+	personExportCommand,
+	personEraseCommand,
+	partnerExportCommand,
+	partnerEraseCommand,
 	programmeCreateCommand,
 	keyIssueCommand,
 	keyIssueManyCommand,

@@ -15,6 +15,7 @@ export const GUIDE_PARTS = [
 	{ name: "watching", label: "Watching", file: "docs/operations/watching.md" },
 	{ name: "incidents", label: "Incidents", file: "docs/operations/incidents.md" },
 	{ name: "people", label: "People and access", file: "docs/operations/people.md" },
+	{ name: "personal-data", label: "Personal data", file: "docs/operations/personal-data.md" },
 	{ name: "payouts", label: "Paying partners", file: "docs/operations/payouts.md" },
 	{ name: "import", label: "Import", file: "docs/operations/import.md" },
 	{ name: "sizing", label: "Sizing and limits", file: "docs/operations/sizing.md" },

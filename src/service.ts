@@ -258,6 +258,7 @@ function createAppState({ config, workplace, metrics, installation, background }
 			isPublicUrlSet: config.publicUrl !== null,
 			clickUrl: config.clickUrl ?? publicUrl,
 			retentionDays: config.retentionDays,
+			statementYears: config.statementYears,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,

@@ -323,6 +323,12 @@ export const SETTINGS = {
 		3,
 		"The service warns when the last backup is older than this, or when there has been none since the start. See [Backups by other programs](backups.md#backups-by-other-programs).",
 	),
+	statementYears: row(
+		"RINGBACK_STATEMENT_YEARS",
+		wholeNumber(0, 100),
+		10,
+		"Years for which the issued statements of an erased partner keep names, addresses and texts, after the year of the issue. Set what the law asks of you. See [Personal data](personal-data.md#what-stays-and-why).",
+	),
 	accessLog: row(
 		"RINGBACK_ACCESS_LOG",
 		oneOf(["on", "off"]),

@@ -17,6 +17,7 @@ const USE_CASES = [
 	"jobs",
 	"clicks",
 	"partners",
+	"privacy",
 	"watch",
 ];
 /** The rooms that every room but `domain` may import. */
@@ -46,6 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	jobs: [...BASE, "store", "people", "programmes", "conversions", "partners", "statements"],
 	clicks: [...BASE, "store"],
 	partners: [...BASE, "store", "mail", "people", "conversions"],
+	privacy: [...BASE, "store", "people", "partners", "statements"],
 	"request-notes": ["ports"],
 	"shipped-files": [],
 	"operations-guide": ["shipped-files"],

@@ -57,7 +57,7 @@ const GROUPS: readonly Group[] = [
 	},
 	{
 		name: "notices-openapi-retention",
-		patterns: ["test/notices/*.test.ts", "test/openapi/*.test.ts", "test/retention/*.test.ts"],
+		patterns: ["notices", "openapi", "privacy", "retention"].map((suite) => `test/${suite}/*.test.ts`),
 		processes: 3,
 	},
 	{ name: "commands", patterns: ["test/command/*.test.ts"], processes: 3 },

@@ -93,6 +93,8 @@ const ACTIONS = {
 	"person.imported": ["Person imported", "owners", "{who} was added to the programme{as role}"],
 	"person.joined": ["Person joined", "owners", "{who} joined the programme{as role}"],
 	"person.role_changed": ["Role changed", "owners", "The role of {subject} was changed ({detail})"],
+	"person.exported": "Data of a person exported",
+	"person.erased": "Person erased",
 	"person.removed": ["Person removed", "owners", "The access of {subject} was ended"],
 	"invitation.withdrawn": ["Invitation withdrawn", "owners", "The invitation of {subject} was withdrawn"],
 	"staff.joined": ["Member of staff joined", "staff", "{subject} joined the network's staff{invited by}"],
@@ -140,6 +142,8 @@ const ACTIONS = {
 	"partner.changed": "Partner changed",
 	"partner.archived": "Partner archived",
 	"partner.resumed": "Partner resumed",
+	"partner.exported": "Data of a partner exported",
+	"partner.erased": "Partner erased",
 	"partner.url_saved": ["Callback URL saved", "colleagues", "The callback URL {quoted detail} was saved"],
 	"partner.url_removed": [
 		"Callback URL removed",

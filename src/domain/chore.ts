@@ -32,6 +32,11 @@ export const CHORES = {
 		intervalMs: 5 * SECOND_MS,
 		undone: "People are not mailed about changes to accounts and programmes",
 	},
+	// An erasure ends access at once. Names in other tables may stay for one interval longer.
+	erasures: {
+		intervalMs: 10 * SECOND_MS,
+		undone: "Names of erased people and partners are not being removed",
+	},
 	// People learn up to one interval late that callbacks have been failing for ten minutes.
 	early_notices: {
 		intervalMs: 10 * SECOND_MS,

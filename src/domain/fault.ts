@@ -16,7 +16,7 @@ const CODES_ELSEWHERE = {
 	409: `job_not_ready changed_meanwhile too_many_tokens secret_already_prepared secret_not_prepared
 		no_postback_url postback_url_saved brand_is_fixed mail_off mail_refused authenticator_already_on authenticator_not_on
 		already_decided month_not_over statements_being_prepared statement_already_paid
-		statement_carried_forward statement_not_paid no_payment_details needs_confirmation rekey_under_way
+		statement_carried_forward statement_not_paid no_payment_details needs_confirmation already_erased rekey_under_way
 		rekey_waits_for_processes`,
 	410: "link_not_valid sign_in_over",
 	422: `malformed_file too_many_rows nothing_selected postback_url_malformed postback_url_too_long

@@ -68,6 +68,15 @@ function endPartnerEvent(
 	return `${start}${partnerId}\n${linkId ?? ""}`;
 }
 
+/** Lines of a stored event that the partner chose: the three sub IDs and the code of the link. */
+const CHOSEN_LINES: readonly number[] = [11, 12, 13, 15];
+
+/** Returns a stored event without what the partner chose. */
+export function eraseSubIds(composedEvent: string): string {
+	const lines = composedEvent.split("\n");
+	return lines.map((line, index) => (CHOSEN_LINES.includes(index) ? "" : line)).join("\n");
+}
+
 /** Names of the fields in the order in which the body has them. Each is also a macro of a GET callback. */
 export const PARTNER_FIELDS = [
 	"event",

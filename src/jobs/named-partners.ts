@@ -31,6 +31,9 @@ async function findNamedPartners(
 	const byName = Map.groupBy(await findPartnersByName(db, names), ({ name }) => name);
 	return (text) => {
 		const known = byId.get(text);
+		if (known !== undefined && known.erased_at_ms !== null) {
+			return refusePartner(`The partner ${text} was erased. Remove the line.`);
+		}
 		if (known !== undefined) return succeed(known);
 		const [partner, another] = byName.get(parseName(text) ?? "") ?? [];
 		if (another !== undefined) {

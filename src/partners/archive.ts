@@ -2,6 +2,7 @@
 // network's list. What it earned and its statements stay, and its people can still read them. Staff can resume it. A
 // partner is never deleted, because its account must stay provable.
 
+import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { minorUnits } from "../domain/money.ts";
 import { type PersonActor, transactAs } from "../people/actor.ts";
@@ -36,7 +37,9 @@ function changeArchived(
 		const partner = await lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
 		if ((partner.archived_at_ms !== null) === isArchived) return succeed(false);
-		const whyNot = isArchived ? await whyNotArchived(trx, partner) : null;
+		const judged = judgeErasedPartner(partner);
+		if (!judged.ok) return judged;
+		const whyNot = isArchived ? await whyNotSettled(trx, partner, "archive") : null;
 		if (whyNot !== null) return refuse("wrong_status", whyNot);
 		if (isArchived) await endPartnerships(trx, deps, actor, partnerId);
 		await updatePartner(trx, partner, { archived_at_ms: isArchived ? deps.clock.nowMs() : null });
@@ -46,15 +49,20 @@ function changeArchived(
 	});
 }
 
-/** Returns why a partner cannot be archived yet, or null if it can. */
-export async function whyNotArchived(db: Db, { id, name }: Partner): Promise<string | null> {
+/** Returns why a partner cannot be archived or erased yet, or null if it can. */
+export async function whyNotSettled(
+	db: Db,
+	{ id, name }: Partner,
+	verb: "archive" | "erase",
+): Promise<string | null> {
 	if (await hasOpenCredit(db, id)) {
-		return `Some sales of ${name} wait for a decision. Archive the partner when they are approved or rejected.`;
+		const next = `${verb === "archive" ? "Archive" : "Erase"} the partner when they are approved or rejected.`;
+		return `Some sales of ${name} wait for a decision. ${next}`;
 	}
 	const owed = (await findBalances(db, id)).filter(hasMoney);
 	if (owed.length === 0) return null;
 	const currencies = owed.map(({ currency }) => currency).join(" and ");
-	return `The account of ${name} is not settled (${currencies}). Pay its statements, or clear the rest with an adjustment, before you archive the partner.`;
+	return `The account of ${name} is not settled (${currencies}). Pay its statements, or clear the rest with an adjustment, before you ${verb} the partner.`;
 }
 
 function hasMoney({ open, due, carried }: Balance): boolean {

@@ -7,13 +7,14 @@ import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
 import { awaitsConfirmation, moveRule } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
+import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
 import { noRates, ratesFor } from "../domain/rate.ts";
 import { type SignedInPerson, transactAs } from "../people/actor.ts";
 import { type Conversion, findManyByPublicId, knownOrderOf } from "../store/queries/conversions.ts";
 import { commissionsOf } from "../store/queries/credits.ts";
-import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
+import { findPartnerById, findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
 import { findProgrammesById, type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { note } from "./partners.ts";
@@ -45,6 +46,9 @@ export async function assignPartner(
 		const picked = await pickPartner(trx, programmeId, input.partner.trim());
 		if (!picked.ok) return picked;
 		const chosen = picked.value;
+		const partner = chosen === null ? undefined : await findPartnerById(trx, chosen.partner_id);
+		const judged = partner === undefined ? succeed(true) : judgeErasedPartner(partner);
+		if (!judged.ok) return judged;
 		const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const rates =
 			chosen === null

@@ -3,6 +3,7 @@
 
 import type { AuditAction } from "../domain/action.ts";
 import { parseLines, readName } from "../domain/display-name.ts";
+import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate, shortenRate } from "../domain/money.ts";
@@ -154,6 +155,8 @@ function changePartner(
 			return refuse("not_allowed", "Only the network's staff can change a partner's details.");
 		const partner = await rows.lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+		const judged = judgeErasedPartner(partner);
+		if (!judged.ok) return judged;
 		const names = Object.keys(wanted) as (keyof PartnerDetails)[];
 		const changes = names.flatMap((name) =>
 			wanted[name] === partner[name]

@@ -4,6 +4,7 @@
 
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { parseName } from "../domain/display-name.ts";
+import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { compareForm } from "../domain/form-changes.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -118,7 +119,7 @@ export async function joinProgramme(
 export function judgeArchived(
 	programme: Locked<Programme>,
 	/** Null if the partner does not exist yet. */
-	partner: Pick<rows.Partner, "name" | "archived_at_ms"> | null,
+	partner: JudgedPartner | null,
 ): Result<true> {
 	if (programme.archived_at_ms !== null) {
 		const text = `The network archived the programme ${programme.name}. Its staff must resume it first.`;
@@ -127,10 +128,11 @@ export function judgeArchived(
 	return partner === null ? succeed(true) : judgeArchivedPartner(partner);
 }
 
-function judgeArchivedPartner({
-	name,
-	archived_at_ms,
-}: Pick<rows.Partner, "name" | "archived_at_ms">): Result<true> {
+type JudgedPartner = Pick<rows.Partner, "name" | "archived_at_ms" | "erased_at_ms">;
+
+function judgeArchivedPartner(partner: JudgedPartner): Result<true> {
+	const { name, archived_at_ms, erased_at_ms } = partner;
+	if (erased_at_ms !== null) return judgeErasedPartner(partner);
 	if (archived_at_ms === null) return succeed(true);
 	const text = `The network archived the partner ${name}. Its staff must resume it first.`;
 	return refuse("wrong_status", text);
@@ -178,6 +180,9 @@ export async function savePartnership(
 	return transactInProgramme<true>(deps.store, actor, programmeId, async (trx) => {
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
 		if (partnership === undefined) return unknownPartnership();
+		const partner = await rows.findPartnerById(trx, partnership.partner_id);
+		const erased = partner === undefined ? unknownPartnership() : judgeErasedPartner(partner);
+		if (!erased.ok) return erased;
 		// Commission and codes are both checked before anything is written, because a refusal does not roll back the
 		// transaction.
 		const commission = judgeCommission(partnership, currency, wanted.commission, shown);
@@ -463,7 +468,7 @@ export function endPartner(
 export async function endPartnerships(
 	trx: Db,
 	deps: Pick<Deps, "clock">,
-	actor: PersonActor,
+	actor: Actor,
 	partnerId: number,
 	endsClicks = false,
 ): Promise<void> {

@@ -4,12 +4,13 @@
 
 import { NETWORK_TOKEN_RIGHTS, TOKEN_BYTES, type TokenRight, tokenPrefix } from "../domain/api-token.ts";
 import { readName } from "../domain/display-name.ts";
+import { judgeErasedPartner } from "../domain/erasure.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { type ApiToken, insertApiToken, listApiTokens, revokeApiToken } from "../store/queries/api-tokens.ts";
-import { type Partner, signsInFor } from "../store/queries/partners.ts";
+import { findPartnerById, type Partner, signsInFor } from "../store/queries/partners.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs } from "./actor.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
@@ -68,6 +69,9 @@ export async function issueToken(
 	const issue = async (trx: Db): Promise<Result<IssuedToken>> => {
 		const allowed = await judgeActor(trx, actor, owner);
 		if (!allowed.ok) return allowed;
+		const partner = owner === null ? undefined : await findPartnerById(trx, owner.id);
+		const judged = partner === undefined ? succeed(true) : judgeErasedPartner(partner);
+		if (!judged.ok) return judged;
 		const usable = await listApiTokens(trx, owner?.id ?? null, { nowMs, maxEnded: 0 });
 		if (usable.length >= MAX_USABLE_TOKENS) {
 			const text = `There are ${MAX_USABLE_TOKENS} tokens in use, which is the maximum. Revoke one that is not needed any more, then issue the new one.`;

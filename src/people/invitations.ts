@@ -3,13 +3,14 @@
 // partner's people must not reveal who has an account. It has no effect until somebody who reads the mailbox
 // accepts it.
 
+import { judgeErasedPartner, judgeErasedPerson } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAcceptedMail, composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { addPartnerPerson, signsInFor } from "../store/queries/partners.ts";
+import { addPartnerPerson, findPartnerById, signsInFor } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
 import {
 	findPersonByEmail,
@@ -73,6 +74,12 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 	if (!email.ok) return email;
 	const { membership, invitedBy } = input;
 	return sendAs(deps, invitedBy, email.value, programmeIdOf(membership), async (trx) => {
+		// This comes before the first write, because a refusal does not roll the transaction back.
+		if (membership !== null && "partner" in membership) {
+			const partner = await findPartnerById(trx, membership.partner.id);
+			const judged = partner === undefined ? succeed(true) : judgeErasedPartner(partner);
+			if (!judged.ok) return judged;
+		}
 		const found = await findOrCreateInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
 		if (!found.ok) return found;
 		if (membership !== null && "role" in membership && !(await mayBeInvited(trx, found.value, membership))) {
@@ -266,6 +273,8 @@ export async function renewLink(
 	return sendAs(deps, actor, email, programmeId, async (trx) => {
 		const person = await lockPerson(trx, "id", personId);
 		if (person === undefined) throw new Error("people are never deleted");
+		const judged = judgeErasedPerson(person);
+		if (!judged.ok) return judged;
 		return succeed(await welcomePerson(trx, deps, person, membership, actor, true));
 	});
 }
@@ -321,6 +330,8 @@ export async function makeOperatorLink(
 		if (!isForPassword) {
 			const person = await lockPerson(trx, "id", personId);
 			if (person === undefined) throw new Error("people are never deleted");
+			const judged = judgeErasedPerson(person);
+			if (!judged.ok) return judged;
 			await updatePerson(trx, person, { deactivated_at_ms: null });
 			// The new link replaces the invitation.
 			await removeSignInLinksOf(trx, personId);

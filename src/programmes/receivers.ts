@@ -3,7 +3,8 @@
 // receiver, checks the actor's right and says whom the audit entry is about.
 
 import type { AuditAction } from "../domain/action.ts";
-import { type Result, refuse } from "../domain/fault.ts";
+import { judgeErasedPartner } from "../domain/erasure.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isPartnerId } from "../domain/id.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { type Actor, personIdOf, transactForPartner, transactInProgramme } from "../people/actor.ts";
@@ -119,7 +120,11 @@ async function changePartnerReceiver<Value>(
 	if (partner === undefined) return refuse("unknown_partner", `There is no partner ${partnerPublicId}.`);
 	const { id, public_id } = partner;
 	const done = await transactForPartner(store, actor, id, async (trx) => {
-		const receiver = await lockForPartner(trx, id, addsReceiver);
+		// Two people who save the first URL at the same moment would otherwise both add a receiver.
+		const locked = await lockPartner(trx, id);
+		const judged = locked === undefined ? succeed(true) : judgeErasedPartner(locked);
+		if (!judged.ok) return judged;
+		const receiver = locked === undefined ? undefined : await lockReceiverOf(trx, id, addsReceiver);
 		if (receiver === undefined) {
 			return refuse("no_postback_url", "No callback URL was saved for this partner yet. Save one first.");
 		}
@@ -132,13 +137,12 @@ async function changePartnerReceiver<Value>(
 	return done;
 }
 
-async function lockForPartner(
+/** Locks the receiver of a partner whose lock the caller holds. */
+async function lockReceiverOf(
 	trx: Db,
 	partnerId: number,
 	addsReceiver: boolean,
 ): Promise<Locked<ReceiverColumns> | undefined> {
-	// Two people who save the first URL at the same moment would otherwise both add a receiver.
-	if ((await lockPartner(trx, partnerId)) === undefined) return undefined;
 	const existing = await lockPartnerReceiver(trx, partnerId);
 	if (existing !== undefined || !addsReceiver) return existing;
 	await insertPartnerReceiver(trx, partnerId);

@@ -97,7 +97,8 @@ function startDelivery(workplace: Workplace, load: Load): Delivery {
 		load,
 		onNotice: () => chores.mailNow(),
 	});
-	const chores = startChores({ ...workplace, retentionDays: config.retentionDays });
+	const { retentionDays, statementYears } = config;
+	const chores = startChores({ ...workplace, retentionDays, statementYears });
 	return {
 		engine,
 		async stop() {

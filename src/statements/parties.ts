@@ -55,11 +55,19 @@ export function sealParties(
 	return sealText(key, SEALED_FOR.statement(publicId), JSON.stringify(parties), iv);
 }
 
-/** Opens the copy of both parties. Returns null if it was sealed with another key. */
+/**
+ * Opens the copy of both parties. Returns null if it was sealed with another key, or removed after the erasure of the
+ * partner.
+ */
 export function openParties(
 	{ keyRing }: Pick<StatementsDeps, "keyRing">,
 	{ public_id, sealed_parties }: Pick<Statement, "public_id" | "sealed_parties">,
 ): StatementParties | null {
 	const text = openText(keyRing, SEALED_FOR.statement(public_id), sealed_parties);
 	return text === null ? null : PARTIES.parse(JSON.parse(text));
+}
+
+/** Returns whether the parties were removed, because the partner was erased and the legal period has ended. */
+export function wereRemoved({ sealed_parties }: Pick<Statement, "sealed_parties">): boolean {
+	return sealed_parties === "";
 }

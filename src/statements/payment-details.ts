@@ -4,6 +4,7 @@
 // use the details from the next one on.
 
 import * as z from "zod";
+import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Checked, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import {
 	hintOfAccount,
@@ -80,6 +81,8 @@ export async function savePaymentDetails(
 		if (!(await maySee(trx, actor, partnerId))) return notAllowed();
 		const partner = await lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+		const judged = judgeErasedPartner(partner);
+		if (!judged.ok) return judged;
 		const before = (await openDetails(trx, deps, [partnerId])).get(partnerId) ?? null;
 		if (before !== null && isSame(before, details)) return succeed(false);
 		const nowMs = deps.clock.nowMs();

@@ -12,6 +12,8 @@ import { isJobWaiting, type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
 import { tellSales } from "../mail/sale-news.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
+import { type ErasureWorkDeps, workOffErasures } from "../privacy/erasure-work.ts";
+import { eraseOldStatements } from "../privacy/statement-texts.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
 import {
 	giveBackSpace,
@@ -38,8 +40,10 @@ export interface ChoreDeps {
 	log: Log;
 }
 
-export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
+export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps, ErasureWorkDeps {
 	retentionDays: number;
+	/** Years for which statements of erased partners keep their parties. */
+	statementYears: number;
 }
 
 export interface Chores {
@@ -88,6 +92,7 @@ export function startChores(deps: ChoresDeps): Chores {
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
 		startChore(deps, "nonces", () => pruneShortLived(store, clock.nowMs())),
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
+		startChore(deps, "erasures", (isStopping) => workOffErasures(deps, isStopping)),
 		startChore(deps, "early_notices", publishEarly),
 		mail,
 		mails.isOn ? startChore(deps, "sale_mails", (isStopping) => tellSales(deps, isStopping)) : null,
@@ -113,6 +118,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
 	await pruneClicks(store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
+	await eraseOldStatements(deps, deps.statementYears, isStopping);
 	await giveBackSpace(store, clock, isStopping);
 }
 

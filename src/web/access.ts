@@ -26,6 +26,7 @@ import {
 	createFlashCookie,
 	findProgrammeFor,
 	handOnCookies,
+	leadTo,
 	loadViewer,
 	may,
 	setFlash,
@@ -37,6 +38,7 @@ import {
 import {
 	AUTHENTICATOR_PATH,
 	deliveryPath,
+	earningsPath,
 	noticesPath,
 	partnerCallbacksPath,
 	partnerDeliveryPath,
@@ -112,9 +114,17 @@ function requirePartner({ store }: Pick<WebDeps, "store">): Guard {
 				: partners.find(({ public_id }) => public_id === partnerId);
 		if (partner === undefined) return answerError(c, "not_found");
 		c.set("partner", partner);
+		if (partner.erased_at_ms !== null && c.req.method === "GET" && !SHOWN_OF_ERASED.test(c.req.path)) {
+			const text = "This partner was erased, so this page has nothing to show.";
+			return leadTo(c, earningsPath(partner.public_id), text, "info");
+		}
 		return next();
 	};
 }
+
+/** Matches the pages that are shown of an erased partner: its account, and the page that says when it was erased. */
+const SHOWN_OF_ERASED =
+	/^\/partner\/[^/]+\/(?:earnings|conversions|statements|entries|personal-data)(?:\/|$)/;
 
 function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guard {
 	return async (c, next) => {
@@ -201,17 +211,19 @@ async function readFrame(
 /** Returns the data for the header and navigation of a partner's pages. */
 async function readPartnerFrame(
 	{ store, clock, installation }: WebDeps,
-	{ id, public_id: publicId, name }: Partner,
+	{ id, public_id: publicId, name, erased_at_ms: erasedAtMs }: Partner,
 ): Promise<DocumentPartner> {
+	const isErased = erasedAtMs !== null;
 	const receiver = await findPartnerReceiver(store.db, id);
 	if (receiver === undefined || (await presentEndpoint(store.db, receiver.receiver_id)) === undefined) {
-		return { publicId, name, failed: 0, trouble: null, pausedSinceMs: null };
+		return { publicId, name, isErased, failed: 0, trouble: null, pausedSinceMs: null };
 	}
 	const trouble = await readTrouble(store.db, receiver, clock.nowMs());
 	const failedPath = `${partnerCallbacksPath(publicId)}?state=failed#deliveries`;
 	return {
 		publicId,
 		name,
+		isErased,
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, receiver.receiver_id)),
 		trouble: troubleBanner(trouble, (id) => partnerDeliveryPath(publicId, id), failedPath, true),
 		pausedSinceMs: installation.pausedSinceMs(),

@@ -395,9 +395,29 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const archive = `/partner/${partner.public_id}/archive`;
 	await send("/partner/:partnerId/archive", staff, archive);
 	await send("/partner/:partnerId/archive/resume", staff, `${archive}/resume`);
+	await walkPersonalData(site, send, staff, browser, partner.public_id);
 	const programme = `/archive/${(await site.addProgramme("Ends")).public_id}`;
 	await send("/archive/:programmeId", staff, programme);
 	await send("/archive/:programmeId/resume", staff, `${programme}/resume`);
+}
+
+async function walkPersonalData(
+	site: TestSite,
+	send: Send,
+	staff: Browser,
+	partnerBrowser: Browser,
+	partnerId: string,
+): Promise<void> {
+	await send("/account/data", partnerBrowser, "/account/data");
+	const { public_id: personId } = await site.addStaff();
+	const confirmed = { currentPassword: PASSWORD };
+	for (const [route, path] of [
+		["/system/personal-data/:personId", `/system/personal-data/${personId}`],
+		["/partner/:partnerId/personal-data", `/partner/${partnerId}/personal-data`],
+	] as const) {
+		await send(`${route}/export`, staff, `${path}/export`);
+		await send(`${route}/erase`, staff, `${path}/erase`, confirmed);
+	}
 }
 
 async function walkPartnerCallbacks(site: TestSite, send: Send): Promise<void> {

@@ -50,7 +50,9 @@ export interface DocumentProgramme extends DocumentOwner {
 	applications: number;
 }
 
-export type DocumentPartner = DocumentOwner;
+export interface DocumentPartner extends DocumentOwner {
+	isErased: boolean;
+}
 
 export type Area =
 	| "overview"
@@ -151,6 +153,9 @@ const PARTNER_PAGES: SidebarPages = [
 	{ area: "partner-api", path: paths.partnerApiPath, label: "API" },
 ];
 
+/** Areas of an erased partner, which show its account. The others have only forms, or what is gone. */
+const ERASED_PARTNER_AREAS: readonly Area[] = ["earnings", "partner-conversions", "partner-statements"];
+
 export function renderDocument(view: DocumentView): Html {
 	const { programme, partner, network, viewer, active, flash } = view;
 	const whose = programme ?? partner;
@@ -167,7 +172,7 @@ export function renderDocument(view: DocumentView): Html {
 	</header>
 	<div${attrs({ class: ["frame", whose === undefined && "frame-plain"] })}>
 		${programme === undefined ? null : sidebar("Programme", PROGRAMME_PAGES, programme.publicId, view)}
-		${partner === undefined ? null : sidebar("Partner", PARTNER_PAGES, partner.publicId, view)}
+		${partner === undefined ? null : sidebar("Partner", partnerPages(partner), partner.publicId, view)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
@@ -180,6 +185,10 @@ export function renderDocument(view: DocumentView): Html {
 	${pageFooter(network)}
 </body>`,
 	);
+}
+
+function partnerPages({ isErased }: DocumentPartner): SidebarPages {
+	return isErased ? PARTNER_PAGES.filter(({ area }) => ERASED_PARTNER_AREAS.includes(area)) : PARTNER_PAGES;
 }
 
 /** Renders a page that is shown before sign-in, with a heading and a card. */

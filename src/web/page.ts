@@ -59,6 +59,8 @@ export interface WebDeps extends AccountsDeps {
 	clickUrl: string;
 	/** Number of days after which records such as clicks are removed. */
 	retentionDays: number;
+	/** Years for which statements of erased partners keep their parties. */
+	statementYears: number;
 	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
 	allowsPrivateRanges: boolean;
 	/** Watches how people reach the service, and warns staff about wrong settings. */

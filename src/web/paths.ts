@@ -64,11 +64,16 @@ export const HOLD_PATH = "/system/hold";
 export const RESEND_PATH = "/system/resend";
 export const AUDIT_PATH = "/system/audit";
 export const AUDIT_EXPORT_PATH = "/system/audit.csv";
+/** Page with the erasures. The pages of single people have addresses below it. */
+export const PERSONAL_DATA_PATH = "/system/personal-data";
 /** Start of the import from other software. Each kind of file has a page below it. */
 export const IMPORT_PATH = "/import";
 /** Form that ends the set-up. The set-up itself is part of the network's page. */
 export const END_SET_UP_PATH = "/set-up/end";
 export const SAMPLE_PROGRAMME_PATH = "/set-up/sample";
+
+/** Form that downloads a person's own data. */
+export const OWN_DATA_PATH = "/account/data";
 
 export const operationsPath = (part: string) =>
 	part === "" ? OPERATIONS_PATH : `${OPERATIONS_PATH}/${part}`;
@@ -138,6 +143,10 @@ export const deliveryPath = (programmeId: string, deliveryId: string) =>
 /** Page that asks whether a programme is to be archived, for staff. */
 export const archiveProgrammePath = (programmeId: string) => `/archive/${programmeId}`;
 export const archivePartnerPath = (partnerId: string) => `/partner/${partnerId}/archive`;
+
+/** Returns the address of the page on which staff export and erase the data of a person or a partner. */
+export const personDataPath = (personId: string) => `${PERSONAL_DATA_PATH}/${personId}`;
+export const partnerDataPath = (partnerId: string) => `/partner/${partnerId}/personal-data`;
 
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;

@@ -47,6 +47,9 @@ import { WAITING_ADDRESSES_PATH } from "./partners/waiting-addresses.ts";
 import * as paths from "./paths.ts";
 import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
+import { showErasures } from "./personal-data/erasures-page.ts";
+import * as partnerData from "./personal-data/partner-page.ts";
+import * as personData from "./personal-data/person-page.ts";
 import * as archiveProgramme from "./programmes/archive-page.ts";
 import { issueKeys, showManyKeys } from "./programmes/many-keys-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
@@ -80,6 +83,8 @@ const PARTNERS = paths.programmePartnersPath(":programmeId");
 const PROGRAMME_PARTNER = paths.programmePartnerPath(":programmeId", ":partnershipId");
 const ARCHIVE_PROGRAMME = paths.archiveProgrammePath(":programmeId");
 const ARCHIVE_PARTNER = paths.archivePartnerPath(":partnerId");
+const PARTNER_DATA = paths.partnerDataPath(":partnerId");
+const PERSON_DATA = paths.personDataPath(":personId");
 const PARTNER_SETTINGS = paths.partnerSettingsPath(":programmeId");
 const JOIN = paths.joinPath(":programmeId");
 const PEOPLE = paths.peoplePath(":programmeId");
@@ -133,6 +138,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.ACCOUNT_PATH}/email`, "signed-in", account.askForEmail),
 	form(`${paths.ACCOUNT_PATH}/password`, "signed-in", account.changeOwnPassword),
 	form(`${SESSIONS}/end`, "signed-in", account.endSession),
+	form(paths.OWN_DATA_PATH, "signed-in", personData.downloadOwnData),
 	form(`${SESSIONS}/end-others`, "signed-in", account.endOtherSessions),
 	page(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.showSetUp),
 	form(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
@@ -233,6 +239,9 @@ export const ROUTES: readonly Route[] = [
 	page(ARCHIVE_PARTNER, "partner-manage", archivePartner.askToArchive),
 	form(ARCHIVE_PARTNER, "partner-manage", archivePartner.archive),
 	form(`${ARCHIVE_PARTNER}/resume`, "partner-manage", archivePartner.resume),
+	page(PARTNER_DATA, "partner-manage", partnerData.showPartnerData),
+	form(`${PARTNER_DATA}/export`, "partner-manage", partnerData.downloadPartnerData),
+	form(`${PARTNER_DATA}/erase`, "partner-manage", partnerData.erasePartnerData),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
 	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),
@@ -295,6 +304,11 @@ export const ROUTES: readonly Route[] = [
 	form(paths.RESEND_PATH, "staff", resend.resendAll),
 	page(paths.AUDIT_PATH, "staff", audit.showAudit),
 	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
+	// What is stored about people and partners, and their erasure.
+	page(paths.PERSONAL_DATA_PATH, "staff", showErasures),
+	page(PERSON_DATA, "staff", personData.showPersonData),
+	form(`${PERSON_DATA}/export`, "staff", personData.downloadPersonData),
+	form(`${PERSON_DATA}/erase`, "staff", personData.erasePersonData),
 ];
 
 /** Addresses of the pages that wait for another machine. */

@@ -18,6 +18,8 @@ export const NETWORK_PAGES: readonly Case[] = [
 	look("failed callbacks, a preview", "/system/resend?from=2020-01-01T00:00"),
 	look("the audit log", "/system/audit"),
 	look("the audit log, none found", "/system/audit?person=nobody@network.example"),
+	look("personal data", "/system/personal-data"),
+	look("personal data, nobody found", "/system/personal-data?who=nobody@network.example", undefined, 404),
 	look("the audit log, a filter that is not understood", "/system/audit?from=tomorrow", undefined, 422),
 ];
 

@@ -248,6 +248,8 @@ export function staffPages({ main, fresh, failing, partnerPage: partner }: Sampl
 		look("programmes, archived ones", "/programmes?archived=yes"),
 		look("a partner, asked before it is archived", partnerAt("archive")),
 		look("partners, archived ones", "/partners?archived=yes"),
+		look("a partner's data, not to be erased yet", partnerAt("personal-data")),
+		look("a person's data, asked before they are erased", `${main}/people`, openPersonData),
 		look("overview of a new programme", `${fresh}/overview`),
 		bounded("integration of a new programme", `${fresh}/integration`),
 		look("keys and snippets of a new programme", `${fresh}/integration/keys`),
@@ -296,6 +298,14 @@ async function askForLink(page: Page): Promise<void> {
 	await page.getByLabel("Email").fill("nobody@network.example");
 	await press("Send the link")(page);
 	await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
+}
+
+async function openPersonData(page: Page): Promise<void> {
+	await page
+		.getByRole("link", { name: /^Personal data of / })
+		.last()
+		.click();
+	await page.getByRole("heading", { name: "Erase", exact: true }).waitFor();
 }
 
 async function openPartner(page: Page): Promise<void> {

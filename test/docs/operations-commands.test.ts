@@ -11,6 +11,7 @@ import pg from "pg";
 import { readConfig } from "../../src/config.ts";
 import { CHORES } from "../../src/domain/chore.ts";
 import { realClock } from "../../src/outside/clock.ts";
+import { insertPartner } from "../../src/store/queries/partners.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { blocksToRun, blockToRun, GUIDE_BLOCKS, readSettings, runInShell } from "../support/guide-blocks.ts";
@@ -19,7 +20,7 @@ import { openService } from "../support/open-service.ts";
 import { createPostgresAtHand } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { findPrometheus, PROMETHEUS_MISSING } from "../support/prometheus.ts";
-import { addOwedConversion } from "../support/rows.ts";
+import { addOwedConversion, newId } from "../support/rows.ts";
 import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
 import { startNameServer } from "../support/zone-server.ts";
 
@@ -89,6 +90,19 @@ for (const kind of DATABASE_KINDS) {
 		const inFolder = (block: string) => block.replaceAll(/([\w-]+\.csv)/g, (name) => join(home.folder, name));
 		deepEqual(await type(inFolder(blockToRun("import")), "--yes"), [0, 0, 0, 0, 0, 0, 0]);
 		deepEqual(await type(inFolder(blockToRun("keys"))), [0]);
+
+		deepEqual(await type("ringback user create --email anna@blog.example --kind shop"), [0]);
+		const store = database.open();
+		const partner = { public_id: newId("ptn"), name: "Blog", site: "", created_at_ms: 0 };
+		await insertPartner(store.db, partner);
+		await store.close();
+		for (const block of blocksToRun("personal data")) {
+			const meant = block
+				.replace("ptn_01JEXAMPLE0000000000000000", partner.public_id)
+				.replaceAll(/([\w-]+\.json)/g, (name) => join(home.folder, name));
+			deepEqual(await type(meant), [0, 0]);
+		}
+		ok(readFileSync(join(home.folder, "anna.json"), "utf8").includes("anna@blog.example"));
 	});
 
 	test(`the commands that show whether the service runs work (${kind})`, async (t) => {

@@ -4,6 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import type { Insertable } from "kysely";
+import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -333,6 +334,8 @@ eachDatabase("retention", (database) => {
 			mails: MAIL_OFF,
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
+			statementYears: 10,
+			keyRing: createKeyRing([new Uint8Array(32)]),
 		});
 		t.after(() => chores.stop());
 		await untilEqual(stay);

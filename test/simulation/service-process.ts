@@ -49,6 +49,7 @@ export interface Site {
 
 /** Retention time, which is longer than any run, so that nothing is removed before the auditors see it. */
 const RETENTION_DAYS = 3_650;
+const STATEMENT_YEARS = 10;
 
 /** Parts of a process that exist once the process has read the time. */
 interface Running {
@@ -158,6 +159,8 @@ export class ServiceProcess implements Owner {
 			mails,
 			publicUrl: PUBLIC_URL,
 			retentionDays: RETENTION_DAYS,
+			statementYears: STATEMENT_YEARS,
+			keyRing: site.keyRing,
 		});
 		const jobDeps = { store, clock, random, log, mails, keyRing: site.keyRing, publicUrl: PUBLIC_URL };
 		this.#running = {

@@ -51,6 +51,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		isPublicUrlSet: true,
 		clickUrl: "https://ringback.example",
 		retentionDays: 180,
+		statementYears: 10,
 		allowsPrivateRanges: false,
 		companySignIn: null,
 		staffAuthenticator: "optional",

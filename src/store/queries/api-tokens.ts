@@ -65,6 +65,12 @@ export function revokeApiToken(
 		.executeTakeFirst();
 }
 
+/** Revokes all tokens of a partner. */
+export async function revokeTokensOf(trx: Db, partnerId: number, nowMs: number): Promise<void> {
+	const tokens = trx.updateTable("api_tokens").set({ revoked_at_ms: nowMs });
+	await tokens.where("partner_id", "=", partnerId).where("revoked_at_ms", "is", null).execute();
+}
+
 /**
  * Lists the tokens of a partner, or of the network if `partnerId` is null. All usable tokens come first, and after them
  * the newest revoked or expired ones up to a limit.

@@ -67,7 +67,9 @@ export function lockPartner(trx: Db, id: number): Promise<Locked<Partner> | unde
 export async function updatePartner(
 	trx: Db,
 	{ id }: Locked<Partner>,
-	change: Partial<Pick<Partner, "name" | "site" | "vat_percent" | "vat_note" | "archived_at_ms">>,
+	change: Partial<
+		Pick<Partner, "name" | "site" | "vat_percent" | "vat_note" | "archived_at_ms" | "erased_at_ms">
+	>,
 ): Promise<void> {
 	await trx.updateTable("partners").set(change).where("id", "=", id).execute();
 }
@@ -149,6 +151,19 @@ export async function removePartnerPerson(db: Db, partnerId: number, personId: n
 	const people = db.deleteFrom("partner_people").where("partner_id", "=", partnerId);
 	const { numDeletedRows } = await people.where("person_id", "=", personId).executeTakeFirst();
 	return numDeletedRows > 0n;
+}
+
+/** Returns the ids of the people who sign in for a partner. */
+export async function listPartnerPeopleIds(db: Db, partnerId: number): Promise<number[]> {
+	const people = db.selectFrom("partner_people").select("person_id").where("partner_id", "=", partnerId);
+	return (await people.orderBy("person_id").execute()).map(({ person_id }) => person_id);
+}
+
+/** Returns the number of people who sign in for a partner. */
+export async function countPartnerPeople(db: Db, partnerId: number): Promise<number> {
+	const people = db.selectFrom("partner_people").where("partner_id", "=", partnerId);
+	return (await people.select(({ fn }) => fn.countAll<number>().as("people")).executeTakeFirstOrThrow())
+		.people;
 }
 
 export async function signsInFor(db: Db, partnerId: number, personId: number): Promise<boolean> {

@@ -107,7 +107,7 @@ export function listPartnerPeople(db: Db, partnerId: number, nowMs: number): Pro
 }
 
 export function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
-	return listPeople(db, nowMs, null, sql`p.kind = 'staff'`);
+	return listPeople(db, nowMs, null, sql`p.kind = 'staff' and p.erased_at_ms is null`);
 }
 
 /** Purposes of links that people request for themselves by mail. Others do not see these links. */

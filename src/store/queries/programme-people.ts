@@ -24,6 +24,32 @@ export async function listProgrammesOf(db: Db, personId: number, limit: number):
 		.execute();
 }
 
+export interface RoleInProgramme {
+	programmeId: number;
+	publicId: string;
+	name: string;
+	role: ProgrammeRole;
+	archivedAtMs: number | null;
+}
+
+/** Lists all roles of a person, in the order of the programmes' ids. */
+export async function listRolesOf(db: Db, personId: number): Promise<RoleInProgramme[]> {
+	return db
+		.selectFrom("programme_people")
+		.innerJoin("programmes", "programmes.id", "programme_people.programme_id")
+		.select(["programmes.id as programmeId", "programmes.public_id as publicId", "programmes.name"])
+		.select(["programme_people.role", "programmes.archived_at_ms as archivedAtMs"])
+		.where("programme_people.person_id", "=", personId)
+		.orderBy("programmes.id")
+		.execute();
+}
+
+/** Returns whether another member of the staff can sign in. The caller must hold the access lock. */
+export async function hasOtherStaff(trx: Db, personId: number): Promise<boolean> {
+	const other = trx.selectFrom("people").select("people.id").where("kind", "=", "staff").where(CAN_SIGN_IN);
+	return (await other.where("people.id", "<>", personId).limit(1).executeTakeFirst()) !== undefined;
+}
+
 /**
  * Finds a programme in which the person has a role. Returns undefined if there is no such programme or the person has
  * no role in it.

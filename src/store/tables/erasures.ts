@@ -1,6 +1,8 @@
 // Erasures of people and partners.
 
-import type { Generated } from "kysely";
+import type { Generated, Selectable } from "kysely";
+
+export type ErasedKind = "person" | "partner";
 
 /**
  * One row is a person or partner who was erased. The erasure itself is one transaction. A chore then walks the large
@@ -8,7 +10,7 @@ import type { Generated } from "kysely";
  */
 export interface ErasuresTable {
 	id: Generated<number>;
-	kind: "person" | "partner";
+	kind: ErasedKind;
 	/** Id of the person or partner. */
 	subject_id: number;
 	public_id: string;
@@ -27,3 +29,5 @@ export interface ErasuresTable {
 	due_at_ms: number | null;
 	finished_at_ms: number | null;
 }
+
+export type Erasure = Selectable<ErasuresTable>;

@@ -1,6 +1,6 @@
 // Notices to a programme's people about their callbacks. See domain/notice.ts.
 
-import type { Generated } from "kysely";
+import type { Generated, Selectable } from "kysely";
 import type { Reason } from "../../domain/conversion.ts";
 import type { NoticeKind, TroubleEnd } from "../../domain/notice.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
@@ -96,7 +96,7 @@ export interface ChangesToTellTable {
 
 // The audit log.
 
-/** One row is something that a person, the command line or the service did. It never changes. */
+/** One row is something that a person, the command line or the service did. It changes only if somebody is erased. */
 export interface AuditEntriesTable {
 	id: Generated<number>;
 	at_ms: number;
@@ -112,6 +112,8 @@ export interface AuditEntriesTable {
 	/** The API token with which a program acted in the person's name, or null if the person acted on a page. */
 	token_id: number | null;
 }
+
+export type AuditEntry = Selectable<AuditEntriesTable>;
 
 /** One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about. */
 export interface SaleNewsTable {

@@ -21,6 +21,7 @@ import { declareForm, type FormField, readTextFields, readUnticked } from "../fo
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
+import { ownDataSection } from "../personal-data/person-page.ts";
 import { endingTokens } from "../tokens/ending-tokens.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -118,6 +119,7 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 					${authenticatorSection(c, deps)}
 				</div>
 				${sessionsSection(c, sessions)}
+				${ownDataSection()}
 			</div>`,
 	});
 }

@@ -1,4 +1,4 @@
-// Streams a CSV file as a response. The file is generated only as fast as the client reads it.
+// Streams a file as a response. The file is generated only as fast as the client reads it.
 
 import type { Admission } from "../../concurrency/admission.ts";
 import type { CsvForm } from "../../conversions/csv-file.ts";
@@ -16,23 +16,36 @@ const MAX_STALL_MS = 2 * MINUTE_MS;
 
 type StreamClock = Pick<Clock, "after">;
 
-export async function answerCsv(
+interface StreamDeps {
+	clock: StreamClock;
+	admission: Admission;
+}
+
+export function answerCsv(
 	c: WebContext,
-	{ clock, admission }: { clock: StreamClock; admission: Admission },
+	deps: StreamDeps,
 	fileName: string,
 	lines: AsyncGenerator<string>,
 ): Promise<Response> {
+	return answerFile(c, deps, { fileName, type: "text/csv; charset=utf-8", parts: lines });
+}
+
+export async function answerFile(
+	c: WebContext,
+	{ clock, admission }: StreamDeps,
+	{ fileName, type, parts }: { fileName: string; type: string; parts: AsyncGenerator<string> },
+): Promise<Response> {
 	const headers = {
-		"content-type": "text/csv; charset=utf-8",
+		"content-type": type,
 		"content-disposition": `attachment; filename="${fileName}"`,
 	};
 	// Hono answers a HEAD request like a GET and drops the body. An export that nobody reads would never give
 	// its slot back.
-	if (c.req.method !== "GET") return c.body(null, 200, headers);
+	if (c.req.method === "HEAD") return c.body(null, 200, headers);
 	const leave = await admission.admit("exports", viewerOf(c).personId);
 	if (leave === undefined) return answerError(c, "too_many_exports");
 	c.env?.outgoing?.emit("takesLong");
-	return c.body(streamText(lines, clock, leave), 200, headers);
+	return c.body(streamText(parts, clock, leave), 200, headers);
 }
 
 /**

@@ -1,6 +1,6 @@
 // The page that asks staff before a partner is archived, and the form that resumes it.
 
-import { archivePartner, resumePartner, whyNotArchived } from "../../partners/archive.ts";
+import { archivePartner, resumePartner, whyNotSettled } from "../../partners/archive.ts";
 import type { Partner } from "../../store/queries/partners.ts";
 import {
 	actorOf,
@@ -19,7 +19,7 @@ export async function askToArchive(c: WebContext, deps: PageDeps): Promise<Respo
 	const partner = partnerOf(c);
 	const { public_id: id, name, archived_at_ms: archivedAtMs } = partner;
 	if (archivedAtMs !== null) return leadTo(c, earningsPath(id), `${name} is archived already.`, "info");
-	const whyNot = await whyNotArchived(deps.store.db, partner);
+	const whyNot = await whyNotSettled(deps.store.db, partner, "archive");
 	const title = `Archive ${name}?`;
 	const cancel = ui.linkButton({ label: "Cancel", tone: "quiet", href: earningsPath(id) });
 	return answerPage(c, {

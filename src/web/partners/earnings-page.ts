@@ -26,6 +26,7 @@ import {
 	withQuery,
 } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
+import { personalDataSection } from "../personal-data/partner-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { archiveSection } from "./archive-page.ts";
@@ -48,6 +49,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const partner = partnerOf(c);
 	const { public_id: id, name, site } = partner;
 	const path = earningsPath(id);
+	const isErased = partner.erased_at_ms !== null;
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
 	const isStaff = viewerOf(c).kind === "staff";
 	const hint = "Your commission. Recorded sales wait for approval.";
@@ -66,6 +68,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 				title: "Earnings",
 				hint: isStaff ? about : hint,
 			}),
+			isErased ? ui.message("info", "This partner was erased. Its account and its statements stay.") : null,
 			invited === undefined ? null : invitationCard(invited, name),
 			isNew ? ui.message("info", first) : null,
 			await earnedSection(c, deps, {
@@ -76,9 +79,11 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 				show: async (asked) => [
 					await partnershipTable(deps, rows, asked, {
 						title: "Programme",
-						empty: isStaff
-							? "Add the first programme below. Then the partner can make links to its shop."
-							: "The network's staff add you to programmes. Then you can make links to their shops.",
+						empty: isErased
+							? "It was in no programme."
+							: isStaff
+								? "Add the first programme below. Then the partner can make links to its shop."
+								: "The network's staff add you to programmes. Then you can make links to their shops.",
 						hrefOf: (partnership) => {
 							if (isStaff) return partnershipPath(partnership);
 							const { from, to } = asked.query;
@@ -96,7 +101,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
-			isStaff
+			isStaff && !isErased
 				? ui.section({
 						id: "name-and-site",
 						title: "Name and site",
@@ -106,7 +111,8 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 					})
 				: null,
 			isStaff && isActive ? endSection(`${path}/end`, { label: "End partner", confirm: sayEnd(name) }) : null,
-			isStaff ? archiveSection(partner) : null,
+			isStaff && !isErased ? archiveSection(partner) : null,
+			isStaff ? personalDataSection(partner) : null,
 		],
 	});
 }

@@ -89,7 +89,8 @@ function listEndings({ sessions, links, secrets, keys, tokens }: EndingPreview):
 	return html`<ul class="points">${points}</ul>`;
 }
 
-function keyTable(keys: readonly IssuedApiKey[], namesProgramme: boolean): Html | null {
+/** Shows the API keys of a person, with a box for each that is to be revoked. */
+export function keyTable(keys: readonly IssuedApiKey[], namesProgramme: boolean): Html | null {
 	if (keys.length === 0) return null;
 	return ui.dataTable<IssuedApiKey>({
 		caption: "API keys issued by this person",
@@ -99,6 +100,8 @@ function keyTable(keys: readonly IssuedApiKey[], namesProgramme: boolean): Html 
 		columns: [
 			{
 				title: "End",
+				// On a phone the box stands before the key, where there is no room for a title.
+				isTitleHidden: true,
 				cell: ({ public_id: id, name }) =>
 					html`<input type="hidden" name="listed" value="${id}"><input type="checkbox" name="end" value="${id}" checked aria-label="End the key ${name}">`,
 			},

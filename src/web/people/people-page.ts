@@ -32,7 +32,7 @@ import {
 import { declareForm, readTextFields, readUnticked } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
-import { partnerPeoplePath, peoplePath, SIGN_IN_PATH, STAFF_PATH } from "../paths.ts";
+import { partnerPeoplePath, peoplePath, personDataPath, SIGN_IN_PATH, STAFF_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
@@ -286,7 +286,8 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 		const mayLink = !person.hasPassword || (kind === "staff" && person.publicId !== selfId);
 		const mayEnd = !mustStay(person) && person.deactivatedAtMs === null;
 		const end = endAction(person, isOfStaff ? "staff" : partner);
-		return [...(mayLink ? [linkAction(person)] : []), ...(mayEnd ? [end] : [])];
+		const data = kind === "staff" && person.id !== null ? [dataAction(person)] : [];
+		return [...(mayLink ? [linkAction(person)] : []), ...(mayEnd ? [end] : []), ...data];
 	};
 	const state = { title: "State", cell: personState };
 	return ui.dataTable<ListedPerson>({
@@ -320,9 +321,9 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 				title: "Actions",
 				isTitleHidden: true,
 				cell: (person) => {
-					const forms = actionsOf(person).map(({ action, asksFirst, ...look }) =>
-						asksFirst === true
-							? ui.linkButton({ href: `${path}/${action}`, isSmall: true, ...look })
+					const forms = actionsOf(person).map(({ action, asksFirst, href, ...look }) =>
+						asksFirst === true || href !== undefined
+							? ui.linkButton({ href: href ?? `${path}/${action}`, isSmall: true, ...look })
 							: ui.buttonForm({ action: `${path}/${action}`, isSmall: true, ...look }),
 					);
 					return forms.length === 0 ? null : html`<div class="row row-end">${forms}</div>`;
@@ -375,6 +376,18 @@ interface PersonAction extends ui.Button {
 	action: string;
 	/** True if the button leads to a confirmation page first (end-access-page.ts). */
 	asksFirst?: true;
+	/** Address of a page elsewhere, to which the button leads. */
+	href?: string;
+}
+
+/** Returns the button with which staff open the page that exports and erases the person's data. */
+function dataAction({ publicId, email }: ListedPerson): PersonAction {
+	return {
+		action: "",
+		label: "Data",
+		ariaLabel: `Personal data of ${email}`,
+		href: personDataPath(publicId),
+	};
 }
 
 const LEAVE: PersonAction = {

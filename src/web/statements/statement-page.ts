@@ -7,7 +7,7 @@ import { groupIban } from "../../domain/payment-details.ts";
 import { type StatementState, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { proofFile } from "../../statements/files.ts";
-import { openParties, type StatementParties } from "../../statements/parties.ts";
+import { openParties, type StatementParties, wereRemoved } from "../../statements/parties.ts";
 import { payStatements, undoPayment } from "../../statements/payments.ts";
 import type { Entry } from "../../store/queries/entries.ts";
 import {
@@ -61,7 +61,8 @@ function findHere(c: WebContext, { store }: PageDeps): Promise<ListedStatement |
 export async function showStatement(c: WebContext, deps: PageDeps): Promise<Response> {
 	const statement = await findHere(c, deps);
 	const parties = statement === undefined ? null : openParties(deps, statement);
-	if (statement === undefined || parties === null) return answerError(c, "not_found");
+	if (statement === undefined) return answerError(c, "not_found");
+	if (parties === null && !wereRemoved(statement)) return answerError(c, "not_found");
 	const isStaff = viewerOf(c).kind === "staff";
 	const { number, month } = statement;
 	const path = statementPath(partnerOf(c).public_id, statement.public_id);
@@ -79,7 +80,7 @@ export async function showStatement(c: WebContext, deps: PageDeps): Promise<Resp
 					ui.linkButton({ label: "Sales as CSV", href: `${path}/sales.csv` }),
 				],
 			}),
-			html`<article class="card statement">${partiesPart(statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
+			html`<article class="card statement">${parties === null ? REMOVED_PARTIES : partiesPart(statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
 			isStaff ? await paymentSection(c, deps, statement, path) : null,
 		],
 	});
@@ -170,9 +171,18 @@ function programmeLine({ programme_name: name, sales, earned, changed }: Stateme
 	return { title: name, note: null, sales, earned, changed, amount: addAmounts(earned, changed) };
 }
 
+const REMOVED_PARTIES = ui.padded(
+	html`<p class="soft">The names and addresses of both parties were removed. The partner was erased, and the time for which they had to be kept has ended.</p>`,
+);
+
 /** Shows the VAT note, and what happens with the total. */
-function closingPart(statement: ListedStatement, { partner }: StatementParties, state: StatementState): Html {
-	const { vatPercent, vatNote, details } = partner;
+function closingPart(
+	statement: ListedStatement,
+	parties: StatementParties | null,
+	state: StatementState,
+): Html {
+	if (parties === null) return ui.padded(html`<p>${sayOutcome(statement, state)}</p>`);
+	const { vatPercent, vatNote, details } = parties.partner;
 	const vat = [vatPercent === null ? "" : `VAT: ${ui.decimal(vatPercent)} %.`, vatNote]
 		.filter((text) => text !== "")
 		.join("\n");

@@ -20,6 +20,7 @@ import {
 	NETWORK_PATH,
 	OPERATIONS_PATH,
 	PARTNERS_PATH,
+	PERSONAL_DATA_PATH,
 	PROGRAMMES_PATH,
 	RESEND_PATH,
 	SYSTEM_PATH,
@@ -245,10 +246,11 @@ function schemaWords({ version, known }: WatchedState["schema"]): string {
 
 // The tabs of the pages about the installation.
 
-export function systemTabs(active: "status" | "resend" | "audit"): Html {
+export function systemTabs(active: "status" | "resend" | "audit" | "personal data"): Html {
 	return ui.tabs("System", [
 		{ label: "Status", href: SYSTEM_PATH, isActive: active === "status" },
 		{ label: "Failed callbacks", href: RESEND_PATH, isActive: active === "resend" },
 		{ label: "Audit log", href: AUDIT_PATH, isActive: active === "audit" },
+		{ label: "Personal data", href: PERSONAL_DATA_PATH, isActive: active === "personal data" },
 	]);
 }

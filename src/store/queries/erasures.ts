@@ -1,0 +1,56 @@
+// Erasures of people and partners, and the state of the work that follows each of them.
+
+import type { Insertable } from "kysely";
+import { type Locked, lockRow } from "../locked.ts";
+import type { Db } from "../store.ts";
+import type { Erasure, ErasuresTable } from "../tables/erasures.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+
+export type { Erasure } from "../tables/erasures.ts";
+
+export function insertErasure(trx: Db, erasure: Insertable<ErasuresTable>): Promise<Erasure> {
+	return trx.insertInto("erasures").values(erasure).returningAll().executeTakeFirstOrThrow();
+}
+
+export function findErasure(db: Db, publicId: string): Promise<Erasure | undefined> {
+	return db.selectFrom("erasures").selectAll().where("public_id", "=", publicId).executeTakeFirst();
+}
+
+/** Returns the erasure whose next step has been due longest. */
+export function findDueErasure(db: Db, nowMs: number): Promise<Erasure | undefined> {
+	return db
+		.selectFrom("erasures")
+		.selectAll()
+		.where("due_at_ms", "<=", nowMs)
+		.orderBy("due_at_ms")
+		.orderBy("id")
+		.limit(1)
+		.executeTakeFirst();
+}
+
+/** Lists all erasures, the newest first. */
+export function listErasures(db: Db, request: PageRequest): Promise<ListPage<Erasure>> {
+	return readNewestFirst(request, (beforeId, limit) =>
+		db
+			.selectFrom("erasures")
+			.selectAll()
+			.where("id", "<", beforeId)
+			.orderBy("id", "desc")
+			.limit(limit)
+			.execute(),
+	);
+}
+
+export function lockErasure(trx: Db, id: number): Promise<Locked<Erasure> | undefined> {
+	return lockRow(trx, trx.selectFrom("erasures").selectAll().where("id", "=", id));
+}
+
+export async function advanceErasure(
+	trx: Db,
+	{ id }: Locked<Erasure>,
+	change: Partial<
+		Pick<Erasure, "round" | "step" | "position" | "due_at_ms" | "finished_at_ms" | "sealed_words">
+	>,
+): Promise<void> {
+	await trx.updateTable("erasures").set(change).where("id", "=", id).execute();
+}
