@@ -191,7 +191,7 @@ async function write(exported: Result<Export>, to: string, screen: Screen): Prom
 }
 
 /** Returns the command that erases somebody, or continues the erasure. */
-function commandToErase(publicId: string): string {
+export function commandToErase(publicId: string): string {
 	return `ringback ${isPartnerId(publicId) ? "partner" : "person"} erase ${publicId} --yes`;
 }
 

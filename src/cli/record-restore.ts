@@ -6,7 +6,7 @@ import { isoTime } from "../domain/time.ts";
 import { readWrittenTime } from "../jobs/written-time.ts";
 import { recordRestore } from "../store/queries/restores.ts";
 import { workplaceCommand } from "./command.ts";
-import { describeUnknownPayments } from "./restore.ts";
+import { describeErased, describeUnknownPayments } from "./restore.ts";
 
 export const recordRestoreCommand = workplaceCommand({
 	name: "record-restore",
@@ -32,7 +32,11 @@ export const recordRestoreCommand = workplaceCommand({
 		}
 		await store.transact((trx) => recordRestore(trx, { asOfMs, restoredAtMs: nowMs }));
 		const asOf = isoTime(asOfMs);
-		const text = [`Recorded: the database is as it was at ${asOf}.`, ...describeUnknownPayments(asOf)];
+		const text = [
+			`Recorded: the database is as it was at ${asOf}.`,
+			...describeUnknownPayments(asOf),
+			...describeErased(asOf, null),
+		];
 		return succeed({ json: { asOf, restoredAt: isoTime(nowMs) }, text: text.join("\n") });
 	},
 });

@@ -7,6 +7,7 @@ import { openSqliteToRead } from "../store/sqlite/store.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./callbacks.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";
+import { commandToErase } from "./personal-data.ts";
 
 export const restoreCommand: Command = {
 	name: "restore",
@@ -58,6 +59,20 @@ function findTarget(given: string, { database }: Config): string {
 	);
 }
 
+/** Says who was erased after the backup. Their data is here again. `toEraseAgain` is null if nothing here knows it. */
+export function describeErased(createdAt: string, toEraseAgain: readonly string[] | null): string[] {
+	if (toEraseAgain === null) {
+		return [
+			`People and partners who were erased after ${createdAt} are here again. Erase them again: your list of erasures and the service's log have their IDs.`,
+		];
+	}
+	if (toEraseAgain.length === 0) return [];
+	return [
+		`These were erased after ${createdAt} and are here again. Erase them again:`,
+		...toEraseAgain.map((id) => `  ${commandToErase(id)}`),
+	];
+}
+
 const KEY_WORDS: Readonly<Record<RestoredKey, string>> = {
 	written: "the key is in the .key file beside it",
 	"there already": "the key that is here opens its signing secrets",
@@ -79,7 +94,7 @@ export function describeUnknownPayments(asOf: string): string[] {
 }
 
 function reportJson(
-	{ to, manifest, keptAside, key, broken, isToBeMigrated }: RestoreReport,
+	{ to, manifest, keptAside, key, broken, isToBeMigrated, toEraseAgain }: RestoreReport,
 	owed: Owed | null,
 ): object {
 	const { createdAt, schema } = manifest;
@@ -92,12 +107,13 @@ function reportJson(
 		key,
 		keptAside,
 		broken,
+		toEraseAgain,
 	};
 	return { ...facts, owed: owed === null ? null : owedJson(owed) };
 }
 
 function describeReport(
-	{ to, manifest, keptAside, key, hasReplacedKey, broken, isToBeMigrated }: RestoreReport,
+	{ to, manifest, keptAside, key, hasReplacedKey, broken, isToBeMigrated, toEraseAgain }: RestoreReport,
 	owed: Owed | null,
 ): string[] {
 	const { createdAt, schema } = manifest;
@@ -120,6 +136,7 @@ function describeReport(
 		`Callbacks that were delivered after ${createdAt} are sent again, because Ringback cannot know of them. Receivers recognize a callback by conversionId and event, and process each once.`,
 		...describeUnknownPayments(createdAt),
 		"What was reported or decided after that is gone. Shops may report their orders again. An order that is already here is not recorded twice.",
+		...describeErased(createdAt, toEraseAgain),
 		"",
 		"To hold callbacks until you have looked around, run `ringback hold` before you start the service.",
 		"`ringback owed` lists them again at any time, and `ringback release` sends them.",

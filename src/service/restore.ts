@@ -10,9 +10,11 @@ import { openKeys } from "../domain/passphrase.ts";
 import { isoTime } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
+import { listErasedIds, listPresentIds } from "../store/queries/erasures.ts";
 import type { BrokenRule } from "../store/queries/ledger.ts";
 import { MIGRATIONS, SchemaTooNewError } from "../store/schema/migrations.ts";
 import { closeLog, LOG_SUFFIXES, recordRestoreIn } from "../store/sqlite/file.ts";
+import { openSqliteToRead } from "../store/sqlite/store.ts";
 import {
 	BackupError,
 	explainFailure,
@@ -56,6 +58,11 @@ export interface RestoreReport {
 	broken: readonly BrokenRule[];
 	/** True if the schema is older than this program's. The service migrates it when it starts. */
 	isToBeMigrated: boolean;
+	/**
+	 * Public ids of people and partners who were erased after the backup, and are therefore here again. Null if there is no
+	 * earlier database that can tell.
+	 */
+	toEraseAgain: readonly string[] | null;
 	restoredAtMs: number;
 }
 
@@ -115,9 +122,46 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 			key: judgeKey(keyFiles.length > 0, config, checked.sealed),
 			broken: checked.ledger?.broken ?? [],
 			isToBeMigrated: checked.schema.version < MIGRATIONS.length,
+			toEraseAgain: await findForgotten(keptAside[0], target.path),
 			restoredAtMs,
 		};
 	});
+}
+
+/** Returns who was erased in the database that was kept aside, and is not erased in the restored one. */
+async function findForgotten(asidePath: string | undefined, path: string): Promise<readonly string[] | null> {
+	const known = asidePath === undefined ? null : await readErased(asidePath);
+	if (known === null) return null;
+	const restored = new Set(await readErased(path));
+	return findPresent(
+		path,
+		known.filter((publicId) => !restored.has(publicId)),
+	);
+}
+
+/** Returns those of the people and partners whom a database contains. Who was added after the backup is not in it. */
+async function findPresent(path: string, publicIds: readonly string[]): Promise<readonly string[]> {
+	const store = openSqliteToRead(path);
+	try {
+		const present = await listPresentIds(store.db, publicIds);
+		return publicIds.filter((publicId) => present.has(publicId));
+	} finally {
+		await store.close();
+	}
+}
+
+/** Returns the public ids of all who were erased in a database, or null if it cannot be read or is too old to tell. */
+async function readErased(path: string): Promise<readonly string[] | null> {
+	try {
+		const store = openSqliteToRead(path);
+		try {
+			return await listErasedIds(store.db);
+		} finally {
+			await store.close();
+		}
+	} catch {
+		return null;
+	}
 }
 
 function refuseSchema({ schema }: Manifest): void {

@@ -106,6 +106,10 @@ async function loseAndRestore(t: TestContext, kind: DatabaseKind): Promise<Resto
 		recorded.stdout,
 		/^PAYMENTS that were recorded after 2026-03-01T02:30:00\.000Z are not known any more\./m,
 	);
+	match(
+		recorded.stdout,
+		/^People and partners who were erased after 2026-03-01T02:30:00\.000Z are here again\./m,
+	);
 	const store = openStore(kind, url);
 	t.after(async () => {
 		await store.close();

@@ -2,7 +2,7 @@
 // partners who were erased after the backup.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -123,4 +123,40 @@ test("partner export and partner erase: the people who sign in for nothing else 
 	equal(verified.code, 0, verified.stdout);
 	const refused = await run(home, "partner erase ptn_0");
 	deepEqual([refused.code, refused.stderr], [1, "There is no partner ptn_0.\n"]);
+});
+
+test("restore lists who was erased after the backup, and without the earlier database says where the IDs are", async (t) => {
+	const { home, personId, partnerId } = await openFilled(t);
+	const backup = join(home.folder, "one.backup");
+	equal((await run(home, `person erase ${EMAIL} --yes`)).code, 0);
+	equal((await run(home, `backup ${backup} --without-key`)).code, 0);
+	equal((await run(home, `partner erase ${partnerId} --yes`)).code, 0);
+	// Nothing about this address is in the backup.
+	equal((await run(home, "person erase carl@zorblax.example --yes")).code, 0);
+	const bob = String(read(home, "select public_id from erasures where id = 2")["public_id"]);
+	const restored = await run(home, `restore ${backup} --force`);
+	equal(restored.code, 0, restored.stderr);
+	const [, list = ""] =
+		/were erased after [^\n]* and are here again\. Erase them again:\n((?: {2}ringback [^\n]*\n)*)/.exec(
+			restored.stdout,
+		) ?? [];
+	deepEqual(list.trim().split(/\n\s*/), [
+		`ringback person erase ${bob} --yes`,
+		`ringback partner erase ${partnerId} --yes`,
+	]);
+	equal(restored.stdout.includes(personId), false, "they were erased before the backup");
+	match((await run(home, `partner erase ${partnerId} --yes`)).stdout, /^Erased: /);
+	const elsewhere = join(home.folder, "elsewhere.db");
+	const alone = await run(home, `restore ${backup} --to ${elsewhere}`);
+	match(
+		alone.stdout,
+		/^People and partners who were erased after \S+ are here again\. Erase them again: your list/m,
+	);
+	const json = JSON.parse((await run(home, `restore ${backup} --force --json`)).stdout);
+	deepEqual(json.toEraseAgain, [bob, partnerId]);
+	equal(existsSync(elsewhere), true);
+	deepEqual(
+		readdirSync(home.folder).filter((name) => /-(?:wal|shm)$/.test(name)),
+		[],
+	);
 });

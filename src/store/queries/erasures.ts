@@ -41,6 +41,20 @@ export function listErasures(db: Db, request: PageRequest): Promise<ListPage<Era
 	);
 }
 
+/** Returns the public ids of all who were erased, in the order of the erasures. */
+export async function listErasedIds(db: Db): Promise<string[]> {
+	const erasures = db.selectFrom("erasures").select("public_id").orderBy("id");
+	return (await erasures.execute()).map(({ public_id }) => public_id);
+}
+
+/** Returns those of the ids that a person or partner has. It also works with the schema of earlier versions. */
+export async function listPresentIds(db: Db, publicIds: readonly string[]): Promise<ReadonlySet<string>> {
+	const asked = ["", ...publicIds];
+	const people = db.selectFrom("people").select("public_id").where("public_id", "in", asked);
+	const partners = db.selectFrom("partners").select("public_id").where("public_id", "in", asked);
+	return new Set((await people.unionAll(partners).execute()).map(({ public_id }) => public_id));
+}
+
 export function lockErasure(trx: Db, id: number): Promise<Locked<Erasure> | undefined> {
 	return lockRow(trx, trx.selectFrom("erasures").selectAll().where("id", "=", id));
 }
