@@ -1,6 +1,9 @@
 // Every process of `npm test` loads this file first. Node's own timeout covers tests, suites and hooks. But
 // the test runner would wait forever for a file that leaves something open after its tests, and would count
-// `process.exit(0)` within a test as a success. This file prevents both.
+// `process.exit(0)` within a test as a success. This file prevents both. It also shows where an error comes from that
+// nobody catches, because the runner only shows its message.
+
+import "./untracked-promises.ts";
 
 const { searchParams } = new URL(import.meta.url);
 const boundMs = Number(searchParams.get("ms"));
@@ -8,6 +11,11 @@ const [, file = ""] = process.argv;
 
 // Other processes that a test file starts also import this file, but they may end in any way.
 if (/\.test\.ts$|\/test-groups\//.test(file)) {
+	process.on("uncaughtExceptionMonitor", (error) => console.error(error));
+	process.on("unhandledRejection", (error) => {
+		console.error(error);
+		process.exitCode = 1;
+	});
 	let hasEnded = false;
 	// Node emits this event when nothing is left to do, but not after process.exit().
 	process.once("beforeExit", () => {
@@ -25,5 +33,3 @@ if (/\.test\.ts$|\/test-groups\//.test(file)) {
 		process.exit(1);
 	}, boundMs).unref();
 }
-
-export {};
