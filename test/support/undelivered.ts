@@ -1,7 +1,6 @@
 // Makes deliveries fail without sending anything.
 
 import { sql } from "kysely";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
 import type { Db } from "../../src/store/store.ts";
 
 /**
@@ -10,12 +9,8 @@ import type { Db } from "../../src/store/store.ts";
  */
 export async function failDeliveries(db: Db, endedAtMs: number, ids?: readonly number[]): Promise<void> {
 	const chosen = ids === undefined ? sql`` : sql`where id in (${sql.join(ids)})`;
-	const rows = await sql<{ id: number; receiver_id: ReceiverId; run: number }>`
-		select id, receiver_id, run from deliveries ${chosen}`.execute(db);
-	for (const { id, receiver_id, run } of rows.rows) {
-		await db.deleteFrom("queue").where("id", "=", id).execute();
-		await db.deleteFrom("undelivered").where("id", "=", id).execute();
-		const failed = { id, receiver_id, run, state: "failed", ended_at_ms: endedAtMs } as const;
-		await db.insertInto("undelivered").values(failed).execute();
-	}
+	await sql`delete from queue where id in (select id from deliveries ${chosen})`.execute(db);
+	await sql`delete from undelivered where id in (select id from deliveries ${chosen})`.execute(db);
+	await sql`insert into undelivered (id, receiver_id, run, state, ended_at_ms)
+		select id, receiver_id, run, 'failed', ${endedAtMs} from deliveries ${chosen}`.execute(db);
 }
