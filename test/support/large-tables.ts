@@ -8,9 +8,9 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { analyseAsInService } from "./query-plan.ts";
 
-export const ROWS = 60_000;
+export const ROWS = 30_000;
 export const PROGRAMMES = 200;
-const PEOPLE = ROWS / 4;
+const PEOPLE = ROWS / 2;
 /** Maximum number of rows in a statement. It must end within the statement timeout, also on a slow machine. */
 const ROWS_PER_STATEMENT = 5_000;
 /**
