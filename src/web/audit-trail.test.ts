@@ -17,6 +17,7 @@ import { workOffJobs } from "../jobs/work.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { findPartnerReceiver } from "../store/queries/receivers.ts";
+import { findUncompared, recordRestore } from "../store/queries/restores.ts";
 import type { Store } from "../store/store.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
@@ -504,6 +505,10 @@ async function walkStatements(site: TestSite, send: Send): Promise<void> {
 	await send(`${statement}/pay`, staff, `${path}/statements/${id}/pay`, payment);
 	await send(`${statement}/undo`, staff, `${path}/statements/${id}/undo`, { reason: "By mistake" });
 	await send("/statements/pay", staff, "/statements/pay", { ...payment, statement: id });
+	const restoredAtMs = site.deps.clock.nowMs();
+	await recordRestore(site.store.db, { asOfMs: restoredAtMs - DAY_MS, restoredAtMs });
+	const lastId = String((await findUncompared(site.store.db))?.lastId);
+	await send("/statements/compared", staff, "/statements/compared", { lastId, compared: "on" });
 }
 
 async function newestSecretId({ store }: TestSite): Promise<string> {

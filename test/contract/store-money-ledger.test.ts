@@ -205,6 +205,8 @@ eachDatabase("the ledger of money", (database) => {
 		entries: { reason: "'erased'", sub_1: "null", sub_2: "null", sub_3: "null" },
 		statements: { sealed_parties: "''" },
 	};
+	/** A column that takes any value, because it is sealed again when the sealing key is replaced. */
+	const SEALED = "sealed_parties";
 
 	for (const [table, removed] of Object.entries(REMOVED)) {
 		test(`an erasure may remove texts of ${table}, and no other column takes another value`, async () => {
@@ -213,6 +215,7 @@ eachDatabase("the ledger of money", (database) => {
 			const columns = tables.find(({ name }) => name === table)?.columns ?? [];
 			ok(columns.length > Object.keys(removed).length);
 			for (const { name, dataType } of columns) {
+				if (name === SEALED) continue;
 				const isText = /text|varchar/i.test(dataType);
 				const other = isText ? "'other'" : "987654";
 				await rejects(update(db, table, name, other), /append-only/, name);
@@ -261,12 +264,15 @@ eachDatabase("the ledger of money", (database) => {
 	}
 
 	async function dropTriggers(trx: Db): Promise<void> {
-		for (const table of ["entries", "statements"]) {
-			const drops =
-				database.kind === "SQLite"
-					? ["update", "texts", "delete"].map((action) => `drop trigger ${table}_refuse_${action}`)
-					: ["changes", "texts"].map((action) => `drop trigger ${table}_refuse_${action} on ${table}`);
-			for (const drop of drops) await sql.raw(drop).execute(trx);
+		const names = database.kind === "SQLite" ? ["update", "delete"] : ["changes"];
+		for (const [table, actions] of [
+			["entries", [...names, "texts"]],
+			["statements", names],
+		] as const) {
+			for (const action of actions) {
+				const on = database.kind === "SQLite" ? "" : ` on ${table}`;
+				await sql.raw(`drop trigger ${table}_refuse_${action}${on}`).execute(trx);
+			}
 		}
 	}
 });
