@@ -9,6 +9,7 @@
 import type { EventType } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { RatesOnRecord } from "../domain/rate-history.ts";
 import { includesRefunds, type KnownRefund } from "../domain/refund.ts";
 import type { HotWrites, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
@@ -20,6 +21,7 @@ import {
 	type Signals,
 } from "../store/queries/credits.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
+import { readRatesOnRecord, type WantedRates } from "../store/queries/rates-on-record.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 import { makeMoves, type RefundStep, type Step } from "./make-moves.ts";
@@ -39,14 +41,27 @@ export interface OrderRequest<Done> {
 	 * that cannot credit anybody.
 	 */
 	findSignals?(): Signals | undefined;
+	/**
+	 * Returns the change of the partner that the request leads to, if it does. It depends on the rates of the past, which
+	 * are then read before the request is judged.
+	 */
+	findCreditChange?(present: Conversion, about: CreditFacts): WantedRates | undefined;
 	/** True for a refund, which depends on the earlier refunds of the conversion. */
 	needsRefunds?: true | undefined;
 	judge(present: Conversion | null, about: About): Judgement<Done>;
 }
 
-export interface About {
+export interface About extends CreditFacts {
 	/** Event types of all conversions with this order id. Empty if the order was not read. */
 	namesakes: readonly EventType[];
+	/** Rates over time, if `findCreditChange` has returned a change. */
+	record: RatesOnRecord | undefined;
+	/** Earlier refunds of the conversion. Empty if the request does not need them. */
+	refunds: readonly NewRefund[];
+}
+
+/** Facts on which the credit of a report depends. */
+export interface CreditFacts {
 	partnerships: KnownPartnerships;
 	/** Decrypted clicks of the report. Empty if it has no click, or if its coupon code takes precedence. */
 	clicks: OpenedClicks;
@@ -55,8 +70,6 @@ export interface About {
 	 * code.
 	 */
 	credit: Credit | undefined;
-	/** Earlier refunds of the conversion. Empty if the request does not need them. */
-	refunds: readonly NewRefund[];
 }
 
 export type Judgement<Done> =
@@ -146,19 +159,31 @@ async function judgeTogether<Done>(
 		await writes.findRefunds(trx, idsOf(refunding)),
 		({ conversion_id }) => conversion_id,
 	);
+	const factsOf = (request: OrderRequest<Done>): CreditFacts => {
+		const ofRequest = signals.get(request);
+		const stored = ofRequest && credits.get(orders.presentOf(request)?.id ?? 0);
+		return { partnerships, clicks: partnerships.clicksOf(ofRequest), credit: stored && creditOf(stored) };
+	};
+	const changes = requests.flatMap((request) => {
+		const present = orders.presentOf(request) ?? null;
+		const wanted = present && request.findCreditChange?.(present, factsOf(request));
+		return wanted ? [[request, wanted] as const] : [];
+	});
+	const read = await readRatesOnRecord(
+		trx,
+		changes.map(([, wanted]) => wanted),
+	);
+	const recordOf = new Map(changes.map(([request], index) => [request, read[index]]));
 	const moves = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 	for (const request of requests) {
 		const present = orders.presentOf(request) ?? null;
 		const refunds = refundsById.get(present?.id ?? 0) ?? [];
 		// The conversion was read before the lock, so another process may have refunded a part of it. It is read again.
 		if (present !== null && request.needsRefunds === true && !hasRefunds(present, refunds)) continue;
-		const ofRequest = signals.get(request);
-		const stored = ofRequest && credits.get(present?.id ?? 0);
 		const judged = request.judge(present, {
+			...factsOf(request),
 			namesakes: orders.namesakesOf(request),
-			partnerships,
-			clicks: partnerships.clicksOf(ofRequest),
-			credit: stored && creditOf(stored),
+			record: recordOf.get(request),
 			refunds,
 		});
 		if (judged.kind === "answer") results.set(request, judged.result);

@@ -21,7 +21,6 @@ import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { entriesFor, type Owing } from "../domain/ledger.ts";
 import { REASSIGNED } from "../domain/partner-event.ts";
-import { amountAt, type Rates, writeRates } from "../domain/rate.ts";
 import type { Change, HotWrites, NewEntry, NewMove, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import { rowOfCredit } from "../store/queries/credits.ts";
@@ -29,6 +28,7 @@ import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
+import type { PricedCredit } from "./later-credit.ts";
 import { oweEvents, subjectOf } from "./owe.ts";
 import { findPartnerNews, readFormerPartners } from "./owe-partners.ts";
 
@@ -45,6 +45,9 @@ type Derived = "status" | "created_at_ms" | "updated_at_ms";
 /** Columns that are null in a new conversion, unless the step has a value for them. */
 const EMPTY_AT_START = {
 	rates: null,
+	fee_rate: null,
+	first_partnership_id: null,
+	first_commission: null,
 	refunded_value: null,
 	reason: null,
 	pixel_basket_value: null,
@@ -163,7 +166,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			person_id: step.personId ?? null,
 			reason: step.reason ?? null,
 			at_ms: nowMs,
-			...lossOf(step, partners.get(conversion.id)),
+			...partnersOf(step, partners.get(conversion.id)),
 		})),
 		moves.flatMap(({ step: { credit }, conversion }) =>
 			credit === undefined
@@ -189,30 +192,14 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 
-/**
- * Returns the step that changes a credit. If the partner changes, `rates` are the new rates, and the amounts are
- * computed again from the stored basket value. If the partner stays, `rates` is null and the amounts stay, too.
- */
+/** Returns the step that changes a credit. If the partner stays, `priced` is null, and the amounts stay, too. */
 export function creditStep(
 	{ public_id }: Pick<Programme, "public_id">,
 	known: Conversion,
 	credit: Credit,
-	rates: Rates | null,
+	priced: PricedCredit | null,
 ): Correction & { credit: Credit } {
-	return {
-		move: "credit",
-		known,
-		programId: public_id,
-		change:
-			rates === null
-				? {}
-				: {
-						rates: writeRates(rates),
-						commission: amountAt(known.basket_value, rates.commission),
-						network_fee: amountAt(known.basket_value, rates.fee),
-					},
-		credit,
-	};
+	return { move: "credit", known, programId: public_id, change: priced ?? {}, credit };
 }
 
 const NO_PARTNERS: CreditedPartners = {
@@ -273,15 +260,18 @@ function isOwing({ step, conversion }: Made): boolean {
 	return conversion.test === 0 && (conversion.status === "APPROVED" || step.known?.status === "APPROVED");
 }
 
-/** Returns the columns of a move that name the partner who loses the conversion, and the commission that is lost. */
-function lossOf(
+/**
+ * Returns the columns of a move that name the partner who loses the conversion, with the commission that is lost, and the
+ * partner who gets it.
+ */
+function partnersOf(
 	{ known }: Step,
 	partners: CreditedPartners | undefined,
-): Pick<NewMove, "lost_partner_id" | "lost_commission"> {
-	if (known === null || partners === undefined || partners.before === null) return {};
-	return partners.after === partners.before
-		? {}
-		: { lost_partner_id: partners.before, lost_commission: known.commission };
+): Pick<NewMove, "lost_partner_id" | "lost_commission" | "gained_partner_id"> {
+	if (known === null || partners === undefined || partners.after === partners.before) return {};
+	const lost =
+		partners.before === null ? {} : { lost_partner_id: partners.before, lost_commission: known.commission };
+	return { ...lost, gained_partner_id: partners.after };
 }
 
 /** Returns the entries in the accounts of partners that the moves cause. */

@@ -16,7 +16,16 @@ import {
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
-import { amountAt, noRates, type Rates, ratesFor, writeRates } from "../domain/rate.ts";
+import {
+	amountAt,
+	feeFor,
+	noRates,
+	type Rate,
+	type Rates,
+	ratesFor,
+	writeRate,
+	writeRates,
+} from "../domain/rate.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { type Conversion, knownOrderOf, type NewConversion } from "../store/queries/conversions.ts";
 import { commissionsOf, type OpenedClicks } from "../store/queries/credits.ts";
@@ -30,7 +39,15 @@ import {
 	type InTransaction,
 	type Owing,
 } from "./deps.ts";
-import { type About, type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
+import {
+	type About,
+	type CreditFacts,
+	type Judgement,
+	judgeAndMove,
+	type OrderRequest,
+	refuseBusy,
+} from "./judge-and-move.ts";
+import { priceLaterCredit } from "./later-credit.ts";
 import { creditStep, type FirstReport, type Step } from "./make-moves.ts";
 
 export interface Report {
@@ -86,16 +103,22 @@ export function reportRequest(deps: InTransaction, programme: Programme, report:
 				openClicks: report.openClicks ?? (() => []),
 			};
 		},
+		findCreditChange(present, facts) {
+			if (judgeReport(report, parksPixels, knownOrderOf(present)).kind !== "duplicate") return undefined;
+			const credit = findBetterCredit(programme, report, present, facts);
+			if (credit === undefined || credit.partnershipId === facts.credit?.partnershipId) return undefined;
+			return { programme, partnership: facts.partnerships.find(credit.partnershipId ?? undefined) ?? null };
+		},
 		judge(present, about) {
 			const verdict = judgeReport(report, parksPixels, present && knownOrderOf(present));
 			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
 			const { move } = verdict;
 			const nowMs = deps.clock.nowMs();
 			const soldAtMs = report.occurredAtMs ?? nowMs;
-			const { credit, rates } = creditOf(programme, report, soldAtMs, about);
+			const { credit, ...rated } = creditOf(programme, report, soldAtMs, about);
 			return {
 				kind: "move",
-				step: { ...stepFor(deps, { programme, rates, report, move, nowMs }, present), credit },
+				step: { ...stepFor(deps, { programme, ...rated, report, move, nowMs }, present), credit },
 				done: (conversion) => describeMove(programme, report, move, credit, conversion),
 			};
 		},
@@ -104,9 +127,9 @@ export function reportRequest(deps: InTransaction, programme: Programme, report:
 			if (verdict.kind === "duplicate") throw new Error("a first report was taken for a repeated one");
 			const { move } = verdict;
 			const nowMs = deps.clock.nowMs();
-			const { credit, rates } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about);
+			const { credit, ...rated } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about);
 			return {
-				step: { ...firstStepFor(deps, { programme, rates, report, move, nowMs }, null), credit },
+				step: { ...firstStepFor(deps, { programme, ...rated, report, move, nowMs }, null), credit },
 				describe: (conversion) => describeMove(programme, report, move, credit, conversion),
 			};
 		},
@@ -137,24 +160,40 @@ function judgeRepeated(
 	present: Conversion | null,
 	about: About,
 ): Judgement<Decided<RecordOutcome>> {
-	const { credit: storedCredit } = about;
+	const { credit: storedCredit, record } = about;
 	if (present === null) throw new Error("a first report was taken for a repeated one");
 	const showsPixelWorks = confirmsPixel(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
 	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
 	if (storedCredit === undefined)
 		return { kind: "answer", result: succeed({ ...repeated, ...explainMissingCredit(programme, report) }) };
-	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, about);
-	const isOpen = present.status === "RECORDED" && !differs.includes("test");
-	if (!isOpen || credit === undefined || compareCredits(credit, storedCredit) >= 0) {
+	const credit = findBetterCredit(programme, report, present, about);
+	if (credit === undefined) {
 		return { kind: "answer", result: succeed({ ...repeated, credit: storedCredit.word }) };
 	}
-	const isSamePartner = credit.partnershipId === storedCredit.partnershipId;
+	const priced =
+		record === undefined
+			? null
+			: priceLaterCredit(present, { from: storedCredit.partnershipId, to: credit.partnershipId }, record);
 	return {
 		kind: "move",
-		step: { ...creditStep(programme, present, credit, isSamePartner ? null : rates), decidedBy: "shop" },
+		step: { ...creditStep(programme, present, credit, priced), decidedBy: "shop" },
 		done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
 	};
+}
+
+/** Returns the credit of a repeated report if it replaces the stored one. */
+function findBetterCredit(
+	programme: Programme,
+	report: Report,
+	present: Conversion,
+	facts: CreditFacts,
+): Credit | undefined {
+	if (facts.credit === undefined || !isCredited(programme, report)) return undefined;
+	const isOpen = present.status === "RECORDED" && report.isTest === (present.test === 1);
+	if (!isOpen) return undefined;
+	const credit = judgeCreditOf(programme, report, present.occurred_at_ms, facts);
+	return compareCredits(credit, facts.credit) < 0 ? credit : undefined;
 }
 
 /** Returns whether the report can credit a partner. Anybody can call a pixel, so a pixel credits nobody. */
@@ -178,24 +217,20 @@ function explainMissingCredit(programme: Programme, report: Report): Pick<Decide
 	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
 }
 
-/**
- * Returns the credit and the resulting rates. The credit is undefined if the report cannot credit anybody.
- */
-function creditOf(
+/** Returns the credit of a report that can credit a partner. */
+function judgeCreditOf(
 	programme: Programme,
 	report: Report,
 	soldAtMs: number,
 	{ partnerships, clicks }: Crediting,
-): { credit: Credit | undefined; rates: Rates } {
-	if (!isCredited(programme, report))
-		return { credit: undefined, rates: ratesWithoutCredit(programme, report) };
+): Credit {
 	const codes = foldedCodesOf(report);
 	const codePartnershipId = codes.length === 0 ? undefined : partnerships.ofCodes(programme.id, codes);
 	const isOwnClick = (click: Click | null) => {
 		const found = partnerships.find(click?.partnershipId);
 		return isClickOf(click, found && { createdAtMs: found.created_at_ms });
 	};
-	const credit = judgeCredit({
+	return judgeCredit({
 		clicks: clicks.map((click) => (isOwnClick(click) ? click : null)),
 		codePartnershipId,
 		programmeId: programme.id,
@@ -208,18 +243,34 @@ function creditOf(
 				: clicksEndMs({ endedAtMs: found.ended_at_ms, clicksEndedAtMs: found.clicks_ended_at_ms });
 		},
 	});
-	const { partnershipId: id } = credit;
-	if (id === null) return { credit, rates: noRates(zeroIn(programme.currency)) };
-	const partnership = partnerships.find(id);
-	const own = partnership === undefined ? null : commissionsOf(partnership, programme.currency);
-	return { credit, rates: ratesFor(ratesOf(programme), own, report.eventType) };
 }
 
-/** Returns the rates of a sale that can credit nobody. */
-function ratesWithoutCredit(programme: Programme, report: Report): Rates {
-	return programme.credits_partners === 0
-		? ratesFor(ratesOf(programme), null, report.eventType)
-		: noRates(zeroIn(programme.currency));
+/** The credit of a sale that is recorded or confirmed now, and its rates. */
+interface CreditedRates {
+	/** Undefined if the report cannot credit anybody. */
+	credit: Credit | undefined;
+	/** Rates from which the amounts are computed. They are 0 if the programme credits partners and nobody brought the sale. */
+	rates: Rates;
+	/** Rate of the network fee, also if none is charged now. */
+	fee: Rate;
+}
+
+function creditOf(
+	programme: Programme,
+	report: Report,
+	soldAtMs: number,
+	crediting: Crediting,
+): CreditedRates {
+	const { currency, credits_partners } = programme;
+	const all = ratesOf(programme);
+	const fee = feeFor(all, report.eventType);
+	const isCrediting = isCredited(programme, report);
+	const credit = isCrediting ? judgeCreditOf(programme, report, soldAtMs, crediting) : undefined;
+	const partnership = crediting.partnerships.find(credit?.partnershipId ?? undefined);
+	if (partnership === undefined && credits_partners === 1)
+		return { credit, rates: noRates(zeroIn(currency)), fee };
+	const own = partnership === undefined ? null : commissionsOf(partnership, currency);
+	return { credit, rates: ratesFor(all, own, report.eventType), fee };
 }
 
 /** Records a single report. */
@@ -251,9 +302,8 @@ function differingFields(stored: Conversion, report: Report): DifferingField[] {
 	return DIFFERING_FIELDS.filter((field) => differs[field]);
 }
 
-interface Sale {
+interface Sale extends Omit<CreditedRates, "credit"> {
 	programme: Programme;
-	rates: Rates;
 	report: Report;
 	move: ReportMove;
 	nowMs: number;
@@ -292,13 +342,15 @@ function firstStepFor({ random }: InTransaction, reported: Sale, replaced: Conve
  * Returns the columns of a sale, computed with the present rates. Later changes of the rates do not affect the
  * conversion.
  */
-function saleOf({ programme, rates, report, move, nowMs }: Sale) {
+function saleOf({ programme, rates, fee, report, move, nowMs }: Sale) {
 	const waitDays = move === "park" ? programme.parked_days : programme.approval_days;
 	// A conversion that only a pixel has reported is approved by a person, never by the approval window.
 	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
 		rates: writeRates(rates),
+		// The rates of a parked conversion are those of its confirmation.
+		fee_rate: move === "park" ? null : writeRate(fee),
 		commission: amountAt(report.basketValue, rates.commission),
 		network_fee: amountAt(report.basketValue, rates.fee),
 		currency: programme.currency,

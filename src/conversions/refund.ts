@@ -5,11 +5,12 @@
 import type { Reason } from "../domain/conversion.ts";
 import { succeed } from "../domain/fault.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
-import { type AppliedRates, readAppliedRates, writeRates } from "../domain/rate.ts";
+import { writeRates } from "../domain/rate.ts";
 import { type AskedRefund, isFullRefund, judgeRefund, type Refundable } from "../domain/refund.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
 import type { StoredRefund } from "./deps.ts";
 import { type Judgement, knownRefundOf } from "./judge-and-move.ts";
+import { appliedRatesOf } from "./later-credit.ts";
 import type { RefundStep, Step } from "./make-moves.ts";
 
 /** A refund that was asked for. Only the shop refunds, because the money is its own. */
@@ -94,17 +95,4 @@ export function refundOutcome({ basket_value }: Pick<StoredRefund, "basket_value
 export function refundableOf(conversion: Conversion): Refundable {
 	const { currency, basket_value: basketValue } = conversion;
 	return { ...knownOrderOf(conversion), currency, basketValue, rates: appliedRatesOf(conversion) };
-}
-
-/**
- * Returns the rates from which the amounts of a conversion are computed. An imported conversion starts without rates. Its
- * first refund stores its original amounts in their place, so that later refunds are not computed from rounded amounts.
- */
-function appliedRatesOf(conversion: Conversion): AppliedRates {
-	const { rates, currency, basket_value: basketValue, commission, network_fee } = conversion;
-	if (rates !== null) return readAppliedRates(rates, zeroIn(currency));
-	return {
-		commission: { amount: commission, basketValue },
-		fee: { amount: network_fee, basketValue },
-	};
 }

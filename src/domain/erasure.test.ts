@@ -91,6 +91,13 @@ describe("an audit entry about an erased partner keeps ids and amounts", () => {
 		["link.made", "ann-blog", "https://shop.example/?by=ann", false, ["erased link", "erased partner"]],
 		["credit.assigned", "cnv_1", "Ann: she brought it", false, ["cnv_1", "erased partner"]],
 		["credit.assigned", "cnv_1", "Bob: he brought it", false, ["cnv_1", "Bob: he brought it"]],
+		[
+			"credit.assigned",
+			"cnv_1",
+			"Bob → Ann: she brought it; commission: 6.33 EUR → 8.00 EUR; network fee: 1.33 EUR → 1.33 EUR",
+			false,
+			["cnv_1", "erased partner; commission: 6.33 EUR → 8.00 EUR; network fee: 1.33 EUR → 1.33 EUR"],
+		],
 		["application.made", "apl_1", "Ann", false, ["apl_1", "erased partner"]],
 		["programme.created", "prg_1", "Ann", false, ["prg_1", "Ann"]],
 		["import.prepared", "links of Ann.csv", "3 links", false, ["links of erased partner.csv", "3 links"]],

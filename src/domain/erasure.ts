@@ -100,6 +100,9 @@ export interface AuditText {
 const NAMES_APPLICANT = /^application\./;
 /** Actions about something else whose detail begins with the name of a partner. */
 const NAMES_PARTNER = /^(?:credit\.assigned|person\.invited|person\.removed|invitation\.withdrawn)$/;
+/** Amounts before and after a change of the partner, which are the end of the detail (partners/assign.ts). */
+const ASSIGNED_AMOUNTS =
+	/; commission: [\d.]+ [A-Z]{3} → [\d.]+ [A-Z]{3}; network fee: [\d.]+ [A-Z]{3} → [\d.]+ [A-Z]{3}$/;
 /** Actions about uploaded files, whose subject is the name of the file. */
 const NAMES_FILE = /^(?:import|payments)\./;
 
@@ -138,7 +141,10 @@ export function createPartnerAuditEraser(words: ErasedWords) {
 		const mayName = NAMES_APPLICANT.test(action) || NAMES_PARTNER.test(action);
 		// What follows the name was written about the partner.
 		const isNamed = mayName && detail !== null && eraseAll(detail) !== detail;
-		return { ...entry, subject, detail: isNamed ? words.replacement : eraseIn(detail, eraseAddresses) };
+		const erased = isNamed
+			? `${words.replacement}${ASSIGNED_AMOUNTS.exec(detail)?.[0] ?? ""}`
+			: eraseIn(detail, eraseAddresses);
+		return { ...entry, subject, detail: erased };
 	};
 }
 

@@ -46,10 +46,16 @@ export function amountAt(basket: string, { percent, fixed }: Rate): string {
 /**
  * Original amount of an imported conversion, and its original basket value, which is not 0. Other software computed the
  * amount at a rate that is unknown here. If a part of the basket is refunded, the amount shrinks in proportion.
+ * `importedAmount` makes a fixed amount of an amount without a basket.
  */
 export interface ImportedAmount {
 	amount: string;
 	basketValue: string;
+}
+
+/** Returns the rate of an imported amount, from which the amount is computed again if the basket changes. */
+export function importedAmount(amount: string, basketValue: string): AppliedRate {
+	return isZero(basketValue) ? { percent: "0.0000", fixed: amount } : { amount, basketValue };
 }
 
 /** The rate or the original amount from which an amount of a conversion is computed. */
@@ -75,8 +81,15 @@ export function ratesFor(
 	partnership: PartnershipRates | null,
 	eventType: EventType,
 ): Rates {
-	const { fee } = programme.byType[eventType] ?? programme;
-	return { commission: findCommission(programme, partnership, eventType).rate, fee };
+	return {
+		commission: findCommission(programme, partnership, eventType).rate,
+		fee: feeFor(programme, eventType),
+	};
+}
+
+/** Returns the rate of the network fee for the event type. */
+export function feeFor(programme: ProgrammeRates, eventType: EventType): Rate {
+	return (programme.byType[eventType] ?? programme).fee;
 }
 
 /** Commissions of a programme, which is all that partners may know of its rates. */
@@ -127,7 +140,7 @@ export function effectiveCommissions(
 
 /** Returns the network fees that apply to a programme. */
 export function effectiveFees(programme: ProgrammeRates): EffectiveRates {
-	return keepDifferent(programme.fee, (eventType) => (programme.byType[eventType] ?? programme).fee);
+	return keepDifferent(programme.fee, (eventType) => feeFor(programme, eventType));
 }
 
 function keepDifferent(general: Rate, rateOf: (eventType: EventType) => Rate): EffectiveRates {
@@ -154,12 +167,17 @@ export function writeRate({ percent, fixed }: Rate): string {
 	return storedRate({ percent: shortenRate(percent), fixed });
 }
 
+/** Returns whether a rate always results in the amount 0. */
+export function isNoRate(rate: AppliedRate): boolean {
+	return "percent" in rate ? isZero(rate.percent) && isZero(rate.fixed) : isZero(rate.amount);
+}
+
 /** Writes the rates of a conversion as they are stored with it, such as "7.5 2", or "9.74/129.90 2.60/129.90". */
 export function writeRates({ commission, fee }: AppliedRates): string {
 	return `${writeAppliedRate(commission)} ${writeAppliedRate(fee)}`;
 }
 
-function writeAppliedRate(rate: AppliedRate): string {
+export function writeAppliedRate(rate: AppliedRate): string {
 	return "percent" in rate ? writeRate(rate) : `${rate.amount}/${rate.basketValue}`;
 }
 
@@ -182,7 +200,8 @@ export function readAppliedRates(text: string, zero: string): AppliedRates {
 	return { commission: readAppliedRate(commission, zero), fee: readAppliedRate(fee, zero) };
 }
 
-function readAppliedRate(text: string, zero: string): AppliedRate {
+/** Reads a rate that is stored with a conversion. */
+export function readAppliedRate(text: string, zero: string): AppliedRate {
 	const [amount = "", basketValue] = text.split("/");
 	return basketValue === undefined ? readRate(text, zero) : { amount, basketValue };
 }

@@ -18,7 +18,7 @@ import { type Checked, checkAll, plainWords, type Result, refuse, succeed } from
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { ratesFor } from "../domain/rate.ts";
+import { importedAmount, ratesFor, writeAppliedRate } from "../domain/rate.ts";
 import { DAY_MS, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findByOrders } from "../store/queries/conversions.ts";
@@ -171,6 +171,7 @@ function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): Order
 			basket_value: history.basket,
 			commission: history.commission,
 			network_fee: history.fee,
+			fee_rate: writeAppliedRate(importedAmount(history.fee, history.basket)),
 			currency: programme.currency,
 			reason,
 			test: 0,

@@ -1,9 +1,11 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { assignAsShown } from "../../test/support/assign-partner.ts";
 import { setProgramme } from "../../test/support/change-rows.ts";
 import { START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, findConversion } from "../../test/support/rows.ts";
+import { addPerson, signInAs } from "../../test/support/signed-in.ts";
 import { until } from "../../test/support/until.ts";
 import { decideConversion } from "../conversions/decide.ts";
 import { approveDue } from "../conversions/end-windows.ts";
@@ -14,6 +16,7 @@ import { listMoves } from "../store/queries/conversions.ts";
 import { findCredits } from "../store/queries/credits.ts";
 import { checkLedger } from "../store/queries/ledger.ts";
 import { findPartnersByName } from "../store/queries/partners.ts";
+import { lockProgramme, updateTerms } from "../store/queries/programmes.ts";
 import { type JobDeps, never, openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
 
 const PARTNERS = "partner;site;email;programme;rate";
@@ -261,6 +264,60 @@ eachDatabase("imported open conversions", (database) => {
 		]);
 		const again = wordsOf(await runLines(deps, "open-conversions", lines, "apply"));
 		for (const word of again) match(word, /already: It was imported before, and changed here since/);
+		deepEqual((await checkLedger(store)).broken, []);
+	});
+
+	test("an imported sale that gets another partner and comes back keeps the file's amounts, also after refunds", async () => {
+		const { store, programme, deps } = await open();
+		const id = programme.public_id;
+		const actor = await signInAs(store, await addPerson(store, "staff"));
+		await addPartner("first", id, "8+1,00");
+		await addPartner("second", id, "50");
+		const lines = [
+			HEADER,
+			`${id};K-1;;2026-01-05;2026-02-01;129.90;;first;9,74;2,60`,
+			`${id};K-2;LEAD;2026-01-05;2026-02-01;0;;first;5;0,50`,
+			`${id};K-3;;2026-01-05;2026-02-01;100;;;;`,
+		];
+		await runLines(deps, "open-conversions", lines, "apply");
+		const history = "programme;order_id;status;sold_at;amount;commission;fee";
+		await runLines(deps, "conversions", [history, `${id};K-4;approved;2026-01-05;129.90;9,74;2,60`], "apply");
+		await deps.clock.moveBy(1);
+		await store.transact(async (trx) => {
+			const locked = await lockProgramme(trx, programme.id);
+			ok(locked !== undefined);
+			await updateTerms(trx, locked, { commission_rate: "30.0000", fee_rate: "9.0000" }, deps.clock.nowMs());
+		});
+		for (const [order, eventType, ...steps] of [
+			["K-1", "SALE", ["second", "64.95 2.60"], ["", "0.00 0.00"], ["first", "4.87 1.30"]],
+			["K-2", "LEAD", ["second", "0.00 0.50"], ["first", "5.00 0.50"]],
+			["K-3", "SALE", ["second", "50.00 2.00"], ["first", "9.00 2.00"]],
+			["K-4", "SALE", ["second", "64.95 2.60"], ["", "0.00 0.00"], ["second", "64.95 2.60"]],
+		] as const) {
+			const imported = await findConversion(store.db, programme.id, order, eventType);
+			ok(imported !== undefined);
+			for (const [partner, amounts] of steps) {
+				const input = { partner, reason: "a mistake" };
+				const assigned = await assignAsShown(deps, actor, imported.public_id, input);
+				ok(assigned.ok, JSON.stringify(assigned));
+				const { commission, network_fee } = assigned.value;
+				equal(`${commission} ${network_fee}`, amounts, `${order} ${partner}`);
+				if (order !== "K-1" || partner !== "second") continue;
+				const refund = {
+					...({
+						move: "refund",
+						decidedBy: "shop",
+						reason: "RETURN",
+						programId: id,
+						refundId: "R-1",
+					} as const),
+					value: { amount: "64.95" },
+				};
+				ok((await store.transact((trx) => decideConversion(trx, deps, assigned.value, refund))).ok);
+				const left = await findConversion(store.db, programme.id, order);
+				equal(`${left?.commission} ${left?.network_fee}`, "32.48 1.30");
+			}
+		}
 		deepEqual((await checkLedger(store)).broken, []);
 	});
 

@@ -12,7 +12,15 @@ import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fa
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { noRates, type Rates, ratesFor, writeRates } from "../domain/rate.ts";
+import {
+	feeFor,
+	importedAmount,
+	noRates,
+	type Rates,
+	ratesFor,
+	writeAppliedRate,
+	writeRates,
+} from "../domain/rate.ts";
 import { DAY_MS, utcSecond } from "../domain/time.ts";
 import { MAX_DAYS } from "../programmes/programme-terms.ts";
 import { type Conversion, findByOrders, knownOrderOf } from "../store/queries/conversions.ts";
@@ -263,6 +271,11 @@ function stepFor({ clock, random, personId }: ApplyDeps, meant: MeantConversion)
 			network_fee: meant.fee,
 			currency: programme.currency,
 			rates: rates === null ? null : writeRates(rates),
+			fee_rate: writeAppliedRate(
+				rates === null
+					? importedAmount(meant.fee, meant.basket)
+					: feeFor(ratesOf(programme), meant.eventType),
+			),
 			test: 0,
 			source: "import",
 			occurred_at_ms: meant.soldAtMs,

@@ -189,9 +189,10 @@ export async function savePartnership(
 		if (!commission.ok) return commission;
 		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown.codes);
 		if (!codes.ok) return codes;
+		const nowMs = deps.clock.nowMs();
 		const changes = [
-			...(await saveCommission(trx, partnership, currency, commission.value)),
-			...(await saveCodes(trx, partnership, codes.value, deps.clock.nowMs())),
+			...(await saveCommission(trx, partnership, currency, commission.value, nowMs)),
+			...(await saveCodes(trx, partnership, codes.value, nowMs)),
 		];
 		if (changes.length > 0) {
 			const detail = [await nameOf(trx, partnership), ...changes].join("; ");
@@ -301,13 +302,14 @@ async function saveCommission(
 	partnership: Locked<Partnership>,
 	currency: string,
 	change: Partial<OwnCommission>,
+	nowMs: number,
 ): Promise<string[]> {
 	const changed = COMMISSION_FIELDS.filter((field) => field in change);
 	if (changed.length === 0) return [];
 	const stored = ownCommissionOf(partnership, currency);
 	const after = { ...stored, ...change };
 	const event_rates = writeByType(byTypeOf(after.eventRates, currency), writeRate);
-	await rows.changePartnership(trx, partnership, { commission_rate: after.rate, event_rates });
+	await rows.changeCommission(trx, partnership, { commission_rate: after.rate, event_rates }, nowMs);
 	return changed.map((field) => {
 		const [before, now] = [stored, after].map((each) => sayCommission(field, each, currency));
 		return `${COMMISSION_LABELS[field]}: ${before} → ${now}`;

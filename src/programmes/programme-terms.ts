@@ -31,7 +31,7 @@ import { parseFixed, parseRatesByType, sayByType, sayRates } from "../domain/rat
 import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockProgramme, type Programme, ratesOf, updateProgramme } from "../store/queries/programmes.ts";
+import { lockProgramme, type Programme, ratesOf, updateTerms } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
 /**
@@ -238,7 +238,8 @@ export async function changeProgramme(
 		if (!judged.ok) return judged;
 		if (judged.value.length === 0) return succeed([]);
 		const after: Terms = { ...stored, ...Object.fromEntries(judged.value) };
-		await updateProgramme(trx, programme, rowOfTerms(after, currency));
+		const nowMs = clock.nowMs();
+		await updateTerms(trx, programme, rowOfTerms(after, currency), nowMs);
 		const changes = judged.value.map(([term]) => ({
 			term,
 			before: sayTerm(term, stored[term], currency),
@@ -251,7 +252,7 @@ export async function changeProgramme(
 			subject: programme.public_id,
 			detail: changes.map(({ term, before, after }) => `${LABELS[term]}: ${before} → ${after}`).join("; "),
 		} as const;
-		await noteAudit(trx, entry, clock.nowMs());
+		await noteAudit(trx, entry, nowMs);
 		return succeed(changes);
 	};
 	const transacted = await transactInProgramme(store, actor, programmeId, async (trx) =>

@@ -101,7 +101,7 @@ export interface HotWrites {
 	insertMoves(trx: Db, moves: readonly NewMove[], credits?: readonly StoredCredit[]): Promise<void>;
 	/**
 	 * Stores the bodies of events that were already announced, before their conversions change. Later readers of these
-	 * events must see the body as it was announced.
+	 * events must see the body as it was announced. Moves in `AMOUNT_MOVES` get the amounts of their time in the same way.
 	 */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
 	/** Returns the active partnerships to which these coupon codes belong. */
@@ -158,6 +158,9 @@ export const DECIDING = {
 	network_fee: "text",
 	currency: "text",
 	rates: "text",
+	fee_rate: "text",
+	first_partnership_id: "bigint",
+	first_commission: "text",
 	reason: "text",
 	test: "integer",
 	pixel_basket_value: "text",
@@ -198,7 +201,11 @@ export const MOVE = {
 	announced_body: "text",
 	lost_partner_id: "bigint",
 	lost_commission: "text",
+	gained_partner_id: "bigint",
 } as const satisfies ColumnsOf<NewMove>;
+
+/** SQL list of the moves that announce an event with amounts, or change the amounts. */
+export const AMOUNT_MOVES = "('record', 'approve', 'confirm', 'credit', 'refund')";
 
 export const CREDIT = {
 	conversion_id: "bigint",

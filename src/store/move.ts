@@ -26,6 +26,9 @@ const NOT_COPIED =
  */
 const SEEDED: readonly string[] = ["network", "access_lock", "sealing_key"];
 
+/** Tables in which triggers insert rows while the tables before them are copied. The copied rows replace those. */
+const FILLED_BY_TRIGGERS: readonly string[] = ["programme_rates", "partnership_rates"];
+
 type Row = Record<string, unknown>;
 
 /** Columns that get a different value in the new database, by table. */
@@ -79,6 +82,7 @@ export async function copyRows(
 ): Promise<void> {
 	for (const table of SEEDED) await sql`delete from ${sql.table(table)}`.execute(trx);
 	for (const [table, total] of counts) {
+		if (FILLED_BY_TRIGGERS.includes(table)) await sql`delete from ${sql.table(table)}`.execute(trx);
 		await copyTable(from, table, trx, (done) => tell(`${table}: ${done} of ${total} rows`));
 	}
 	await setSequences(from, trx);

@@ -23,7 +23,14 @@ import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { addCreditingProgramme, addPartner, join } from "./partners/partner-shop.test-support.ts";
 import { ROUTES } from "./site.ts";
-import { type Browser, createTestSite, newEmail, PASSWORD, type TestSite } from "./test-site.test-support.ts";
+import {
+	type Browser,
+	createTestSite,
+	hiddenFieldsOf,
+	newEmail,
+	PASSWORD,
+	type TestSite,
+} from "./test-site.test-support.ts";
 
 const INTEGRATION = "/programmes/:programmeId/integration";
 const CONVERSIONS = "/programmes/:programmeId/conversions";
@@ -184,7 +191,8 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	const conversion = await addConversion(site.store, programme.id);
 	const assigned = { partner: "Blog", reason: "as agreed" };
 	const form = `/conversions/${conversion.public_id}/partner`;
-	await send("/conversions/:conversionId/partner", browser, form, assigned);
+	const shown = hiddenFieldsOf((await browser.submit(form, assigned)).text);
+	await send("/conversions/:conversionId/partner", browser, form, shown);
 	await send(`${route}/earnings/name`, browser, `${path}/earnings/name`, { name: "Renamed", site: "" });
 	await send(`${route}/earnings/end`, browser, `${path}/earnings/end`);
 }

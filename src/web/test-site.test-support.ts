@@ -287,6 +287,19 @@ export class Browser {
 	}
 }
 
+/** Returns the hidden fields of a page with one form, as a browser would send them back. */
+export function hiddenFieldsOf(page: string): Record<string, string> {
+	const fields = page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
+	const read = (text: string) =>
+		text
+			.replaceAll("&quot;", '"')
+			.replaceAll("&#39;", "'")
+			.replaceAll("&lt;", "<")
+			.replaceAll("&gt;", ">")
+			.replaceAll("&amp;", "&");
+	return Object.fromEntries([...fields].map(([, name = "", value = ""]) => [name, read(value)]));
+}
+
 export function newEmail(organisation: "shop" | "network"): string {
 	return `${randomBytes(4).toString("hex")}@${organisation}.example`;
 }

@@ -149,6 +149,8 @@ export function testMoneyPath(browser: () => Browser): void {
 			await page.getByText("Change the partner").click();
 			await page.getByLabel("Partner's name or ID").fill("Small");
 			await page.getByLabel("Reason for the change").fill("Small proved it");
+			await page.getByRole("button", { name: "Show the new amounts" }).click();
+			await page.getByRole("row", { name: "Partner Blog Small" }).waitFor();
 			await page.getByRole("button", { name: "Change partner" }).click();
 			await page.getByRole("link", { name: "Small" }).first().waitFor();
 		});

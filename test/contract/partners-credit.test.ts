@@ -17,7 +17,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, QUARTER_MS, SECOND_MS } from "../../src/dom
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { acceptApplication, apply, declineApplication } from "../../src/partners/applications.ts";
-import { assignPartner } from "../../src/partners/assign.ts";
 import { makePartnerLink } from "../../src/partners/partner-links.ts";
 import { invitePartner } from "../../src/partners/partners.ts";
 import { addPartnership, changeState, savePartnership } from "../../src/partners/partnerships.ts";
@@ -39,6 +38,7 @@ import {
 } from "../../src/store/queries/partners.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import { createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { assignAsShown } from "../support/assign-partner.ts";
 import { BODY_FIELDS } from "../support/callback-form.ts";
 import { setPartnership, setProgramme, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -379,12 +379,12 @@ eachDatabase("credits", (database) => {
 			.returning("public_id")
 			.executeTakeFirstOrThrow();
 		const input = { partner: partnership.partner_public_id, reason: "ours" };
-		const refused = await assignPartner(site.deps, actor, public_id, input);
+		const refused = await assignAsShown(site.deps, actor, public_id, input);
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
 		// The shop vouches for the sale by approving it. Its report would change nothing any more.
 		const { db } = database.store;
 		await db.updateTable("conversions").set({ status: "APPROVED" }).where("id", "=", parked.id).execute();
-		const assigned = await assignPartner(site.deps, actor, public_id, input);
+		const assigned = await assignAsShown(site.deps, actor, public_id, input);
 		const entries = await db
 			.selectFrom("entries")
 			.select(["kind", "amount"])
@@ -548,11 +548,11 @@ eachDatabase("credits", (database) => {
 		const { kind, store, rival } = database;
 		if (kind === "SQLite") return;
 		const { conversion } = await report({ orderId: "L-1", couponCode: "nobodys" });
-		let assigned: ReturnType<typeof assignPartner> | undefined;
+		let assigned: ReturnType<typeof assignAsShown> | undefined;
 		await rival.transact(async (trx) => {
 			await trx.updateTable("conversions").set({ reason: null }).where("id", "=", conversion.id).execute();
 			const input = { partner: "", reason: "ours" };
-			assigned = assignPartner(site.deps, actor, conversion.public_id, input);
+			assigned = assignAsShown(site.deps, actor, conversion.public_id, input);
 			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
 			await rival.writes.lockCredits(trx, [conversion.id]);
@@ -588,7 +588,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ orderId: "T-1", ...better, test: true })).credit?.word, "NO_SIGNAL");
 		const assigned = await report({ orderId: "T-2" });
 		const { public_id: assignedId } = assigned.conversion;
-		ok((await assignPartner(site.deps, actor, assignedId, { partner: "", reason: "ours" })).ok);
+		ok((await assignAsShown(site.deps, actor, assignedId, { partner: "", reason: "ours" })).ok);
 		deepEqual((await report({ orderId: "T-2", ...better })).json.credit, "ASSIGNED");
 		await report({ orderId: "T-3" });
 		const body = JSON.stringify({ orderId: "T-3" });
@@ -597,7 +597,7 @@ eachDatabase("credits", (database) => {
 		const decided = await report({ orderId: "T-3", ...better });
 		deepEqual([decided.json.credit, decided.conversion.commission], ["NO_SIGNAL", "0.00"]);
 		await setProgramme(database.store.db, programme.id, { credits_partners: 0 });
-		const refused = await assignPartner(site.deps, actor, assignedId, { partner: "", reason: "x" });
+		const refused = await assignAsShown(site.deps, actor, assignedId, { partner: "", reason: "x" });
 		await setProgramme(database.store.db, programme.id, { credits_partners: 1 });
 		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});

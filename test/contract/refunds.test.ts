@@ -14,7 +14,6 @@ import { recordConversion, reportRequest } from "../../src/conversions/record.ts
 import { bodySentAt } from "../../src/domain/event.ts";
 import { formatMinor, minorUnits } from "../../src/domain/money.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { assignPartner } from "../../src/partners/assign.ts";
 import { invitePartner } from "../../src/partners/partners.ts";
 import { addPartnership } from "../../src/partners/partnerships.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
@@ -22,6 +21,7 @@ import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import { listRefunds } from "../../src/store/queries/refunds.ts";
 import { createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { assignAsShown } from "../support/assign-partner.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { setPartnership } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -94,7 +94,7 @@ eachDatabase("refunds", (database) => {
 	}
 
 	const assign = (id: string, partner: string) =>
-		assignPartner(site.deps, actor, id, { partner, reason: "they brought it" });
+		assignAsShown(site.deps, actor, id, { partner, reason: "they brought it" });
 
 	/** Reports a sale that staff assign to the partner. */
 	async function sell({ partner = "seven", basketValue = "100.00" } = {}): Promise<string> {

@@ -7,7 +7,6 @@ import type { Move, Reason } from "../../src/domain/conversion.ts";
 import type { SaleMails } from "../../src/domain/sale-news.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { tellSales } from "../../src/mail/sale-news.ts";
-import { assignPartner } from "../../src/partners/assign.ts";
 import { createPerson } from "../../src/people/people.ts";
 import type { Mail } from "../../src/ports.ts";
 import { findNewestMove } from "../../src/store/queries/announced-moves.ts";
@@ -23,6 +22,7 @@ import {
 	type PartnerShop,
 } from "../../src/web/partners/partner-shop.test-support.ts";
 import { createTestSite, START_MS, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { assignAsShown } from "../support/assign-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { signInAs } from "../support/signed-in.ts";
@@ -158,7 +158,7 @@ eachDatabase("mails about money", (database) => {
 		await choose("each");
 		const staff = await signInAs(site.store, await site.addStaff());
 		const assign = async ({ public_id }: Conversion, partner: string) =>
-			ok((await assignPartner(site.deps, staff, public_id, { partner, reason: "a wrong link" })).ok);
+			ok((await assignAsShown(site.deps, staff, public_id, { partner, reason: "a wrong link" })).ok);
 		const { partner: other, email: otherEmail } = await addPartner(site, "Other");
 		await join(site, shop.programme, other);
 		const otherId = (await findPersonByEmail(site.store.db, otherEmail))?.id ?? 0;

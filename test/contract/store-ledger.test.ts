@@ -96,6 +96,29 @@ const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 		ADD_PARTNER,
 		"update receivers set kind = 'partner', programme_id = null, partner_id = 999999 where programme_id = $p",
 	],
+	[
+		/^conversions are charged at another network fee/,
+		"update conversions set rates = '8+1.00 7', fee_rate = '2' where id = $c",
+	],
+	[
+		/^conversions are back with their first partner, at another commission/,
+		ADD_PARTNER,
+		"insert into partnerships (id, public_id, programme_id, partner_id, terms, created_at_ms) values (999999, 'pts_9', $p, 999999, '', 0)",
+		"update conversions set rates = '20+1.00 2', first_partnership_id = 999999, first_commission = '8+1.00' where id = $c",
+		`insert into credits (conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3)
+			values ($c, $p, 999999, 'ASSIGNED', 0, '', '', '')`,
+	],
+	[/^programmes have other rates than the newest/, "delete from programme_rates where programme_id = $p"],
+	[
+		/^programmes have other rates than the newest/,
+		"update programme_rates set fee_rate = '9.0000' where programme_id = $p",
+	],
+	[
+		/^partnerships have another commission than the newest/,
+		ADD_PARTNER,
+		"insert into partnerships (id, public_id, programme_id, partner_id, terms, created_at_ms) values (999999, 'pts_9', $p, 999999, '', 0)",
+		"update partnership_rates set commission_rate = '5.0000' where partnership_id = 999999",
+	],
 ];
 
 eachDatabase("the ledger", (database) => {
@@ -107,7 +130,7 @@ eachDatabase("the ledger", (database) => {
 		await settle(store, delivered(await takeOne(store, programme.receiver_id, START_MS)));
 		const { rules, broken } = await checkLedger(store);
 		deepEqual(broken, []);
-		equal(rules, 35);
+		equal(rules, 39);
 	});
 
 	for (const [problem, ...statements] of BREAKS) {
@@ -149,5 +172,6 @@ async function run(store: Store, statement: string, ids: { d: number; c: number;
 async function empty(store: Store): Promise<void> {
 	const tables = ["queue", "attempts", "undelivered", "events", "moves", "conversions"];
 	tables.push("signing_secrets", "endpoints", "receivers", "programmes", "partners");
+	tables.push("credits", "partnerships", "programme_rates", "partnership_rates");
 	for (const table of tables) await sql`delete from ${sql.table(table)}`.execute(store.db);
 }

@@ -7,7 +7,6 @@ import { test } from "node:test";
 import { creditStep, MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
-import { readRates } from "../../src/domain/rate.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import {
 	type Conversion,
@@ -23,7 +22,10 @@ import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";
 import { addConversion, addProgramme, findConversion, newConversion } from "../support/rows.ts";
 
-const RATES = readRates("50 1", "0.00");
+const PRICED = {
+	...{ commission: "50.00", network_fee: "1.00", rates: "50 1", fee_rate: "1" },
+	...{ first_partnership_id: null, first_commission: null },
+} as const;
 const deps = { clock: createClock(), random: createRandom() };
 
 type Kind = keyof typeof KINDS;
@@ -69,7 +71,7 @@ async function makeStep(store: Store, { id }: Programme, kind: Kind): Promise<St
 				programId: "",
 			};
 		case "credit":
-			return creditStep({ public_id: "" }, known, NOBODY, RATES);
+			return creditStep({ public_id: "" }, known, NOBODY, PRICED);
 		case "expire":
 			return { move: "expire", known, change: { window_ends_at_ms: START_MS } };
 		case "approve":

@@ -11,7 +11,6 @@ import { creditStep, makeMoves, type Step } from "../../src/conversions/make-mov
 import { EVENT_TYPES, STATUSES, type Status } from "../../src/domain/conversion.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
-import { readRates } from "../../src/domain/rate.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -727,6 +726,11 @@ const READS: readonly Read[] = [
 	],
 ];
 
+const PRICED = {
+	...{ commission: "1.00", network_fee: "1.00", rates: "1 1", fee_rate: "1" },
+	...{ first_partnership_id: null, first_commission: null },
+} as const;
+
 /**
  * Indexes that the hot writes of a set of moves must use. On SQLite, checkSqliteWrites checks all of them.
  */
@@ -746,7 +750,7 @@ const MOVES: readonly (readonly [
 		"recorded conversions whose credit changes",
 		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
 		"RECORDED",
-		(known) => creditStep({ public_id: "" }, known, NOBODY, readRates("1 1", "0.00")),
+		(known) => creditStep({ public_id: "" }, known, NOBODY, PRICED),
 	],
 	[
 		"expired conversions that a new sale replaces",

@@ -30,8 +30,7 @@ const PARKED_DAYS = 30;
 const TERMS: Omit<Terms, "parksPixels"> = {
 	currency: "EUR",
 	currencyDigits: 2,
-	commissionRate: "7.5000",
-	feeRate: "2.0000",
+	ratesAt: () => ({ commissionRate: "7.5000", feeRate: "2.0000" }),
 	approvalDays: APPROVAL_DAYS,
 	parkedDays: PARKED_DAYS,
 };

@@ -118,7 +118,8 @@ export async function readMoneyRows(trx: Db): Promise<MoneyRows> {
 			.selectFrom("conversions as c")
 			.leftJoin("credits as d", "d.conversion_id", "c.id")
 			.leftJoin("partnerships as p", "p.id", "d.partnership_id")
-			.select(["c.id", "c.programme_id", "c.status", "c.test", "c.commission", "c.currency", "p.partner_id"])
+			.selectAll("c")
+			.select(["d.partnership_id", "p.partner_id"])
 			.execute(),
 		entries: await trx.selectFrom("entries").selectAll().orderBy("id").execute(),
 		open: await trx.selectFrom("open_entries").selectAll().execute(),

@@ -13,8 +13,10 @@ import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import type { EventName } from "../../src/domain/event-name.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
+import { changeProgramme } from "../../src/programmes/programme-terms.ts";
 import { orderIdOf } from "../../src/store/queries/conversions.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
+import { findProgrammesById, type Programme } from "../../src/store/queries/programmes.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import {
 	type Act,
@@ -23,6 +25,7 @@ import {
 	type LifeState,
 	type OwedBody,
 	type Terms,
+	type TimedRates,
 	UNKNOWN,
 } from "../support/lifecycle-model.ts";
 import type { FuzzProperty } from "./fuzz-property.ts";
@@ -36,22 +39,22 @@ interface Expected {
 	conversions: Map<string, LifeState>;
 	/** Programmes that currently have a Postback URL. */
 	withUrl: Set<ProgrammeName>;
+	/** Rates of the programmes in the order of time. */
+	rates: Readonly<Record<ProgrammeName, (TimedRates & { fromMs: number })[]>>;
 }
 
 interface Real {
 	service: FuzzService;
-	programmes: Readonly<Record<ProgrammeName, Programme>>;
+	programmes: Record<ProgrammeName, Programme>;
 	meet(kind: string): void;
 }
 
 type Step = fc.AsyncCommand<Expected, Real>;
 
 /** Terms of the programmes that `makeShop` opens. */
-const TERMS: Omit<Terms, "parksPixels"> = {
+const TERMS: Omit<Terms, "parksPixels" | "ratesAt"> = {
 	currency: "EUR",
 	currencyDigits: 2,
-	commissionRate: "8",
-	feeRate: "2.5",
 	approvalDays: 30,
 	parkedDays: 30,
 };
@@ -142,7 +145,7 @@ function describeAsk({ programme, order, act }: Ask): string {
 
 /** Compares the service's answer with the model's answer, and returns the previous status. */
 function compareWithModel(
-	{ conversions, withUrl }: Expected,
+	{ conversions, withUrl, rates }: Expected,
 	programme: ProgrammeName,
 	order: string,
 	act: Act,
@@ -151,7 +154,7 @@ function compareWithModel(
 ): LifeState["status"] {
 	const key = `${programme} ${order}`;
 	const before = conversions.get(key) ?? UNKNOWN;
-	const { answer, next } = carryOut(before, act, nowMs, termsOf(programme), withUrl.has(programme));
+	const { answer, next } = carryOut(before, act, nowMs, termsOf(programme, rates), withUrl.has(programme));
 	equal(word, answer);
 	if (next.status !== "NONE") conversions.set(key, next);
 	return before.status;
@@ -159,14 +162,14 @@ function compareWithModel(
 
 /** Generates waiting times. Most are longer than the window, because few sequences have an open window. */
 const WAIT = fc.constantFrom(1, 20 * 24, 31 * 24, 31 * 24).map((hours) =>
-	makeStep(`wait ${hours} h`, async ({ conversions, withUrl }, { service }) => {
+	makeStep(`wait ${hours} h`, async ({ conversions, withUrl, rates }, { service }) => {
 		service.moveClock(hours * HOUR_MS);
 		await approveDue(service.deps, () => false);
 		await expireParked(service.deps, () => false);
 		const nowMs = service.nowMs();
 		for (const [key, state] of conversions) {
 			const programme = key.startsWith("parking") ? "parking" : "recording";
-			const next = endWindow(state, nowMs, termsOf(programme), withUrl.has(programme));
+			const next = endWindow(state, nowMs, termsOf(programme, rates), withUrl.has(programme));
 			// Retention of an expired conversion counts from its expiry.
 			const hasExpired = next !== state && next.status === "EXPIRED";
 			conversions.set(key, hasExpired ? { ...next, windowEndsAtMs: nowMs } : next);
@@ -185,6 +188,19 @@ const URL_CHANGE = fc.tuple(ANY_PROGRAMME, fc.boolean()).map(([programme, isSet]
 	}),
 );
 
+const RATE = fc.constantFrom("0", "5", "7.5", "12.3456");
+const RATE_CHANGE = fc.tuple(ANY_PROGRAMME, RATE, RATE).map(([programme, commissionRate, feeRate]) =>
+	makeStep(`${programme} gets the rates ${commissionRate} % and ${feeRate} %`, async (model, real) => {
+		const { deps } = real.service;
+		const { id } = real.programmes[programme];
+		ok((await changeProgramme(deps, COMMAND_LINE, id, { commissionRate, feeRate })).ok);
+		const changed = (await findProgrammesById(deps.store.db, [id])).get(id);
+		ok(changed !== undefined);
+		real.programmes[programme] = changed;
+		model.rates[programme].push({ fromMs: real.service.nowMs(), commissionRate, feeRate });
+	}),
+);
+
 const WALKS: FuzzProperty = {
 	name: "any walk through the lifecycle gives the outcomes, statuses and events of the model",
 	kinds: [
@@ -195,7 +211,7 @@ const WALKS: FuzzProperty = {
 	share: 0.2,
 	async open({ seed, meet }) {
 		const service = await openFuzzService(seed);
-		const walks = fc.commands<Expected, Real, false>([BATCH, BATCH, WAIT, URL_CHANGE], {
+		const walks = fc.commands<Expected, Real, false>([BATCH, BATCH, WAIT, URL_CHANGE, RATE_CHANGE], {
 			size: "max",
 			maxCommands: 40,
 		});
@@ -203,7 +219,12 @@ const WALKS: FuzzProperty = {
 			const parking = (await makeShop(service.deps, { parksPixels: true })).programme;
 			const recording = (await makeShop(service.deps, { parksPixels: false })).programme;
 			const programmes = { parking, recording };
-			const model: Expected = { conversions: new Map(), withUrl: new Set(["parking", "recording"]) };
+			const first = { fromMs: 0, commissionRate: "8", feeRate: "2.5" };
+			const model: Expected = {
+				conversions: new Map(),
+				withUrl: new Set(["parking", "recording"]),
+				rates: { parking: [first], recording: [first] },
+			};
 			await fc.asyncModelRun(() => ({ model, real: { service, programmes, meet } }), steps);
 			deepEqual(
 				await readConversions(service, programmes),
@@ -271,13 +292,21 @@ async function readConversions(
 				reason: row.reason,
 				events: events.map((event) => [event.name, readOwed(event.name, event.body)]),
 				windowEndsAtMs: row.window_ends_at_ms,
+				ratedAtMs: row.confirmed_at_ms ?? row.created_at_ms,
+				rates: readTimedRates(row.rates),
 				brought: null,
+				first: null,
 				refunds: [],
 				replaced,
 			});
 		}
 	}
 	return found;
+}
+
+function readTimedRates(stored: string | null): TimedRates {
+	const [commissionRate = "", feeRate = ""] = (stored ?? "").split(" ");
+	return { commissionRate, feeRate };
 }
 
 function readOwed(name: EventName, text: string): OwedBody {
@@ -287,8 +316,17 @@ function readOwed(name: EventName, text: string): OwedBody {
 	return { status, basketValue, commission, networkFee, reason, test, occurredAt };
 }
 
-function termsOf(programme: ProgrammeName): Terms {
-	return { ...TERMS, parksPixels: programme === "parking" };
+function termsOf(programme: ProgrammeName, rates: Expected["rates"]): Terms {
+	return {
+		...TERMS,
+		parksPixels: programme === "parking",
+		ratesAt(atMs) {
+			const found = rates[programme].findLast(({ fromMs }) => fromMs <= atMs);
+			if (found === undefined) throw new Error(`${programme} had no rates at ${atMs}`);
+			const { commissionRate, feeRate } = found;
+			return { commissionRate, feeRate };
+		},
+	};
 }
 
 function splitOrder(order: string): { orderId: string; eventType: EventType } {

@@ -28,7 +28,7 @@ export const TEXT_COLUMNS: Readonly<Record<string, Columns>> = {
 	chores: { ours: "name error" },
 	click_quarters: { ours: "kind" },
 	conversions: {
-		ours: "public_id event_type status basket_value commission network_fee currency rates refunded_value reason source pixel_basket_value decided_by",
+		ours: "public_id event_type status basket_value commission network_fee currency rates fee_rate first_commission refunded_value reason source pixel_basket_value decided_by",
 		kept: "order_id",
 	},
 	coupon_codes: { erased: "folded code" },
@@ -65,6 +65,7 @@ export const TEXT_COLUMNS: Readonly<Record<string, Columns>> = {
 	open_entries: { ours: "kind amount currency" },
 	partner_links: { erased: "code name target" },
 	partners: { ours: "public_id vat_percent", erased: "name site vat_note" },
+	partnership_rates: { ours: "commission_rate event_rates" },
 	partnerships: { ours: "public_id commission_rate event_rates", kept: "terms" },
 	passwords: { ours: "hash" },
 	payment_details: { erased: "sealed" },
@@ -72,6 +73,7 @@ export const TEXT_COLUMNS: Readonly<Record<string, Columns>> = {
 	people: { ours: "public_id kind zone locale mails_sales", erased: "email name" },
 	processes: { ours: "instance host role version mail_error known_keys" },
 	programme_people: { ours: "role" },
+	programme_rates: { ours: "commission_rate fee_rate event_rates" },
 	programmes: {
 		ours: "public_id currency commission_rate fee_rate event_rates basket_rule click_parameter",
 		kept: "name basket_note partner_terms",

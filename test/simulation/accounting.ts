@@ -7,7 +7,6 @@ import { REASONS } from "../../src/domain/conversion.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { startJob } from "../../src/jobs/job.ts";
 import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
-import { assignPartner } from "../../src/partners/assign.ts";
 import { COMMAND_LINE, type SignedInPerson } from "../../src/people/actor.ts";
 import { adjustAccount } from "../../src/statements/adjust.ts";
 import { payStatements, undoPayment } from "../../src/statements/payments.ts";
@@ -17,6 +16,7 @@ import { insertPartner } from "../../src/store/queries/partners.ts";
 import { insertPerson } from "../../src/store/queries/people.ts";
 import { insertSession } from "../../src/store/queries/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
+import { assignAsShown } from "../support/assign-partner.ts";
 import { demand } from "../support/broken.ts";
 import { amountsOf, coinsOf, type LifeState, type MoneyAct, writeCoins } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -165,7 +165,7 @@ export function createAccounting(site: AccountingSite) {
 		conversionId: string,
 		{ partner }: Extract<MoneyAct, { kind: "assign" }>,
 	): Promise<string> {
-		const result = await assignPartner(process, actor, conversionId, { partner, reason: "asked by both" });
+		const result = await assignAsShown(process, actor, conversionId, { partner, reason: "asked by both" });
 		return result.ok ? "ASSIGNED" : result.fault.code;
 	}
 

@@ -12,11 +12,12 @@ import { insertCode, insertPartner, insertPartnership } from "../../src/store/qu
 import type { Db } from "../../src/store/store.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";
-import type { Act, Brought } from "../support/lifecycle-model.ts";
+import type { Act, Brought, MoneyAct } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Order } from "./order-ledger.ts";
-import type { ProgrammeRecord } from "./programme-record.ts";
+import { findAt, type ProgrammeRecord } from "./programme-record.ts";
 
+type Assignment = Extract<MoneyAct, { kind: "assign" }>;
 type Signals = Pick<Extract<Act, { kind: "report" }>, "openClicks" | "couponCodes">;
 
 /**
@@ -28,7 +29,15 @@ const PARTNERS = [
 	{ code: "NEWS", rate: null, isEnded: false },
 	{ code: "PAST", rate: "50.0000", isEnded: true },
 ] as const;
-type Partnership = (typeof PARTNERS)[number] & { id: number; partnerId: number };
+interface Partnership {
+	code: (typeof PARTNERS)[number]["code"];
+	isEnded: boolean;
+	id: number;
+	partnerId: number;
+	publicId: string;
+	/** Commissions in the order of time. Null stands for the programme's. */
+	rates: { fromMs: number; rate: string | null }[];
+}
 
 export type Crediting = Awaited<ReturnType<typeof openCrediting>>;
 
@@ -87,6 +96,7 @@ export async function openCrediting(
 		programme: ProgrammeRecord,
 		{ openClicks, couponCodes = [] }: Signals,
 		soldAtMs: number,
+		ratedAtMs: number,
 	): Brought {
 		const partnerships = partnershipsOf.get(programme) ?? [];
 		const [byCode] = couponCodes.flatMap((sent) =>
@@ -100,15 +110,15 @@ export async function openCrediting(
 			windowDays: CLICK_DAYS,
 			clicksEndMs: () => null,
 		});
-		return bring(programme, credit);
+		return bring(programme, credit, ratedAtMs);
 	}
 
-	/** Returns the rates that result from a credit. */
-	function bring({ terms }: ProgrammeRecord, credit: Credit): Brought {
-		const { commissionRate, feeRate } = terms;
+	/** Returns the credit with the commission that its partner had at a time. */
+	function bring({ terms }: ProgrammeRecord, credit: Credit, atMs: number): Brought {
 		const partnership = partnershipWith(credit.partnershipId);
-		if (partnership === undefined) return { credit, commissionRate: "0", feeRate: "0" };
-		return { credit, commissionRate: partnership.rate ?? commissionRate, feeRate };
+		if (partnership === undefined) return { credit, commissionRate: "0" };
+		const own = findAt(partnership.rates, atMs).rate;
+		return { credit, commissionRate: own ?? terms.ratesAt(atMs).commissionRate };
 	}
 
 	function partnershipWith(id: number | null): Partnership | undefined {
@@ -119,14 +129,15 @@ export async function openCrediting(
 		/** Ids of the partners. */
 		partnerIds: [...partnerIds.values()],
 		partners: [...partnerIds].map(([code, id]) => ({ id, publicId: `ptn_${code}` })),
+		partnershipsOf: (programme: ProgrammeRecord) => partnershipsOf.get(programme) ?? [],
 		/** Returns the partner to whom a credit gives the conversion, or undefined for nobody. */
 		partnerOf: ({ partnershipId }: Credit) => partnershipWith(partnershipId)?.partnerId,
 		/** Draws the name of a partner to whom staff assign a conversion, or nobody. */
-		drawAssignment(programme: ProgrammeRecord): { partner: string; brought: Brought } {
+		drawAssignment(programme: ProgrammeRecord): Pick<Assignment, "partner" | "bring"> {
 			const present = (partnershipsOf.get(programme) ?? []).filter(({ isEnded }) => !isEnded);
 			const chosen = random.pick([...present, ...present, undefined]);
 			const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
-			return { partner: chosen?.code ?? "", brought: bring(programme, credit) };
+			return { partner: chosen?.code ?? "", bring: (ratedAtMs) => bring(programme, credit, ratedAtMs) };
 		},
 		/** Adds click IDs and a coupon code to a report. */
 		complete(order: Order, act: Act, nowMs: number): Act {
@@ -134,7 +145,7 @@ export async function openCrediting(
 			const said = random.chance(SAME_SHARE) ? saidOf.get(order) : undefined;
 			const signals = said ?? drawSignals(order.programme, act.occurredAtMs ?? nowMs);
 			saidOf.set(order, signals);
-			return { ...act, ...signals, bring: (soldAtMs) => judge(order.programme, signals, soldAtMs) };
+			return { ...act, ...signals, bring: (...times) => judge(order.programme, signals, ...times) };
 		},
 	};
 }
@@ -158,8 +169,9 @@ async function joinPartners(
 	for (const partner of PARTNERS) {
 		const { code, rate, isEnded } = partner;
 		const partnerId = partnerIds.get(code) ?? 0;
+		const publicId = `${code} ${programmeId}`;
 		const partnership = await insertPartnership(db, {
-			public_id: `${code} ${programmeId}`,
+			public_id: publicId,
 			created_at_ms: 0,
 			programme_id: programmeId,
 			partner_id: partnerId,
@@ -171,7 +183,7 @@ async function joinPartners(
 		const { id } = partnership;
 		const named = { programme_id: programmeId, folded: code, code, partnership_id: id };
 		await insertCode(db, { ...named, created_at_ms: START_MS });
-		joined.push({ ...partner, id, partnerId });
+		joined.push({ code, isEnded, id, partnerId, publicId, rates: [{ fromMs: 0, rate }] });
 	}
 	return joined;
 }

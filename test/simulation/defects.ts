@@ -52,7 +52,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "an approval creates no event",
 		promise: "2 each move creates one event",
-		seed: 1,
+		seed: 2,
 		module: () => import("../../src/conversions/owe.ts"),
 		replaces: "oweEvents",
 		by:
@@ -143,7 +143,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a resend does not start a new run",
 		promise: "4 at most seven attempts, each at its time",
-		seed: 1,
+		seed: 4,
 		module: () => import("../../src/store/queries/deliveries.ts"),
 		replaces: "requeue",
 		by:
@@ -175,7 +175,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a process relies on its clock after its machine was suspended",
 		promise: "6 every request verifies and is fresh",
-		seed: 8,
+		seed: 29,
 		module: () => import("../../src/service/shared-clock.ts"),
 		replaces: "openSharedClock",
 		by:
@@ -231,7 +231,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a reversal is counted twice",
 		promise: "9 entries add up to what a conversion owes",
-		seed: 2,
+		seed: 1,
 		module: () => import("../../src/domain/ledger.ts"),
 		replaces: "entriesFor",
 		by: (genuine) => (before, after) => {
@@ -279,6 +279,14 @@ export const DEFECTS: readonly Defect[] = [
 		by: (genuine) => (trx, numbers, last) => genuine(trx, numbers, last + 1),
 	}),
 	defect({
+		name: "a later credit uses the commission of its own day",
+		promise: "12 amounts follow from the rates of the sale",
+		seed: 5,
+		module: () => import("../../src/domain/rate-history.ts"),
+		replaces: "commissionAt",
+		by: (genuine) => (record, eventType) => genuine(record, eventType, Number.MAX_SAFE_INTEGER),
+	}),
+	defect({
 		name: "a repeated decision is refused",
 		promise: "an answer follows from the state of the conversion",
 		seed: 12,
@@ -292,7 +300,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a callback leaves out the reason",
 		promise: "the body describes the event as it happened",
-		seed: 1,
+		seed: 2,
 		module: () => import("../../src/domain/event.ts"),
 		replaces: "bodySentAt",
 		by: (genuine) => (event, composedEvent, sentAtMs) =>

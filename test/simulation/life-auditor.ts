@@ -122,21 +122,33 @@ function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly 
 		return `order ${order.orderId} is owed ${owed}; there is ${present || "nothing"}`;
 	});
 	const { terms } = order.programme;
-	order.states = owing.filter(
-		(state) => isCreditedAs(state, last, terms) && isCreditedAs(state.replaced ?? UNKNOWN, before, terms),
+	const credited = owing.filter(
+		(state) => isCreditedAs(state, last) && isCreditedAs(state.replaced ?? UNKNOWN, before),
 	);
-	demand(order.states.length > 0, "a credit follows from what the shop's server signed", () => {
-		const signed = owing.map((state) => JSON.stringify([state.brought?.credit, amountsOf(state, terms)]));
-		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${JSON.stringify([last, before])}`;
+	const there = () => JSON.stringify([last, before]);
+	demand(credited.length > 0, "a credit follows from what the shop's server signed", () => {
+		const signed = owing.map((state) => JSON.stringify(state.brought?.credit));
+		return `order ${order.orderId} must be ${signed.join(" or ")}; there is ${there()}`;
+	});
+	order.states = credited.filter(
+		(state) => isPricedAs(state, last, terms) && isPricedAs(state.replaced ?? UNKNOWN, before, terms),
+	);
+	demand(order.states.length > 0, "12 amounts follow from the rates of the sale", () => {
+		const due = credited.map((state) => JSON.stringify([state.brought, amountsOf(state, terms)]));
+		return `order ${order.orderId} must have ${due.join(" or ")}; there is ${there()}`;
 	});
 }
 
-function isCreditedAs(state: LifeState, { row, credit }: Stored, terms: Terms): boolean {
+function isCreditedAs(state: LifeState, { row, credit }: Stored): boolean {
+	if (row === undefined) return true;
+	const signed = state.brought === null ? undefined : storedCredit(state.brought.credit, row);
+	return isDeepStrictEqual(credit, signed);
+}
+
+function isPricedAs(state: LifeState, { row }: Stored, terms: Terms): boolean {
 	if (row === undefined) return true;
 	const { commission, networkFee } = amountsOf(state, terms);
-	const signed = state.brought === null ? undefined : storedCredit(state.brought.credit, row);
-	const isDue = row.commission === commission && row.network_fee === networkFee;
-	return isDue && isDeepStrictEqual(credit, signed);
+	return row.commission === commission && row.network_fee === networkFee;
 }
 
 /** Returns the row that a credit must have. It is written independently of the product's mapping. */

@@ -37,6 +37,18 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (rows: Rows) => unknown,
 		({ conversions }) => change(conversions, 0, { partner_id: 2 }),
 		/^9 /,
 	],
+	"a fee does not follow from its rate": [
+		({ conversions }) => change(conversions, 0, { network_fee: "0.13" }),
+		/^12 /,
+	],
+	"a sale is charged another fee than the recorded one": [
+		({ conversions }) => change(conversions, 0, { rates: "8 7", network_fee: "0.42" }),
+		/^12 /,
+	],
+	"a sale is back with its first partner at another commission": [
+		({ conversions }) => change(conversions, 0, { first_commission: "20" }),
+		/^12 /,
+	],
 	"an entry has another currency than its sale": [
 		({ entries }) => change(entries, 0, { currency: "JPY" }),
 		/^9 /,

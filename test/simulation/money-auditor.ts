@@ -12,7 +12,7 @@ export function createMoneyAuditor(database: DatabaseSync, minimums: Minimums) {
 		return () => statement.all() as unknown as MoneyRows[Name];
 	};
 	const readConversions = read<"conversions">(
-		`select c.id, c.programme_id, c.status, c.test, c.commission, c.currency, p.partner_id from conversions c
+		`select c.*, d.partnership_id, p.partner_id from conversions c
 			left join credits d on d.conversion_id = c.id left join partnerships p on p.id = d.partnership_id`,
 	);
 	const readEntries = read<"entries">("select * from entries order by id");

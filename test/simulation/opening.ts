@@ -8,7 +8,7 @@ import { setPassword } from "../../src/store/queries/passwords.ts";
 import type { Store } from "../../src/store/store.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Plan } from "./plan.ts";
-import type { ProgrammeRecord } from "./programme-record.ts";
+import { findAt, type ProgrammeRecord } from "./programme-record.ts";
 
 const CURRENCY_DIGITS = { EUR: 2, JPY: 0, BHD: 3 } as const;
 
@@ -36,6 +36,7 @@ export async function openProgrammes(
 			await openProgramme(deps, { kind: "known" }, { ...terms, name: `Shop ${index}`, ownerEmail }),
 		);
 		const { programme } = opened;
+		const rates = [{ fromMs: 0, commissionRate: terms.commissionRate, feeRate: terms.feeRate }];
 		programmes.push({
 			id: programme.id,
 			receiver_id: programme.receiver_id,
@@ -43,7 +44,13 @@ export async function openProgrammes(
 			hosts: [`shop-${index}.example`, `new-shop-${index}.example`],
 			ownerEmail,
 			badDayPercent: terms.badDayPercent,
-			terms: { ...terms, currencyDigits: CURRENCY_DIGITS[terms.currency], parkedDays: programme.parked_days },
+			terms: {
+				...terms,
+				ratesAt: (atMs) => findAt(rates, atMs),
+				currencyDigits: CURRENCY_DIGITS[terms.currency],
+				parkedDays: programme.parked_days,
+			},
+			rates,
 			urls: [],
 			secrets: [],
 		});

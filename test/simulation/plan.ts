@@ -48,7 +48,7 @@ export interface Faults {
 }
 
 const CURRENCIES = ["EUR", "JPY", "BHD"] as const;
-const RATES = ["0", "5", "7.5", "12.3456", "33.3333", "100"];
+export const RATES = ["0", "5", "7.5", "12.3456", "33.3333", "100"];
 
 export function drawPlan(random: SeededRandom): Omit<Plan, "holds"> {
 	const maybe = (share: number): number => (random.chance(0.5) ? share * random.fraction() : 0);

@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { KeyRing } from "../../src/domain/key-ring.ts";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
-import type { Terms } from "../support/lifecycle-model.ts";
+import type { Terms, TimedRates } from "../support/lifecycle-model.ts";
 
 /** A receiver of callbacks, which is the shop of a programme or a partner. */
 export interface ReceiverRecord {
@@ -25,6 +25,15 @@ export interface ReceiverRecord {
 export interface ProgrammeRecord extends ReceiverRecord {
 	id: number;
 	terms: Terms;
+	/** Rates in the order of time, as staff set them. */
+	rates: (TimedRates & { fromMs: number })[];
+}
+
+/** Returns the last item that began at the time or before it. */
+export function findAt<Item extends { fromMs: number }>(items: readonly Item[], atMs: number): Item {
+	const found = items.findLast(({ fromMs }) => fromMs <= atMs);
+	if (found === undefined) throw new Error(`nothing had begun at ${atMs}`);
+	return found;
 }
 
 interface Period {

@@ -86,7 +86,6 @@ export class ServiceProcess implements Owner {
 	/** Difference of the machine's clock from the database's clock. */
 	clockOffsetMs: number;
 	readonly #site: Site;
-	readonly #programmes = new Map<string, Promise<Programme>>();
 	#running: Running | null = null;
 
 	constructor(site: Site, number: number, seed: number, clockOffsetMs: number) {
@@ -184,19 +183,11 @@ export class ServiceProcess implements Owner {
 		};
 	}
 
-	/**
-	 * Reads the programme once and caches it, because the columns that a report needs never change in a
-	 * simulation.
-	 */
-	findProgramme(publicId: string): Promise<Programme> {
-		const cached = this.#programmes.get(publicId);
-		if (cached !== undefined) return cached;
-		const reading = findProgramme(this.#site.store.db, publicId).then((found) => {
-			if (found === undefined) throw new Broken("1 an answered change is stored", "a programme has vanished");
-			return found;
-		});
-		this.#programmes.set(publicId, reading);
-		return reading;
+	/** Reads the programme. The service may use a row that is a second old, which this process does not. */
+	async findProgramme(publicId: string): Promise<Programme> {
+		const found = await findProgramme(this.#site.store.db, publicId);
+		if (found === undefined) throw new Broken("1 an answered change is stored", "a programme has vanished");
+		return found;
 	}
 
 	kill(): void {

@@ -33,6 +33,7 @@ import { createOrderLedger } from "./order-ledger.ts";
 import { auditPartnerEvents, openPartnerReceivers } from "./partner-receivers.ts";
 import { drawPlan } from "./plan.ts";
 import { createProgrammeReader, inForce, type ProgrammeRecord } from "./programme-record.ts";
+import { scheduleRateChanges } from "./rate-changes.ts";
 import { scheduleLife, scheduleMoods } from "./schedule.ts";
 import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
 import { createStoreWatch } from "./store-watch.ts";
@@ -88,6 +89,7 @@ const HOLDING = 0x401d;
 const CREDITING = 0xc4ed;
 const MONEY = 0xca6c;
 const PARTNERS = 0x9a27;
+const RATES = 0x4a7e;
 /** Share of runs with refunds, adjustments and statements. */
 const MONEY_SHARE = 0.6;
 /** Maximum number of requests in flight, the service's default. No run comes near it. */
@@ -285,6 +287,17 @@ export async function simulate(seed: number): Promise<RunReport> {
 		configuration,
 		impatience,
 		holding,
+		supervise,
+	});
+	scheduleRateChanges({
+		random: createSeededRandom(seed ^ RATES),
+		days: plan.days,
+		programmes,
+		crediting,
+		store,
+		nowMs: () => timeline.nowMs,
+		at: (atMs, run) => timeline.setOccasion(atMs, run),
+		trace,
 		supervise,
 	});
 	for (const partner of partners) {

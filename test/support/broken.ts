@@ -13,6 +13,7 @@ export const PROMISES = [
 	"9 entries add up to what a conversion owes",
 	"10 an entry is open or in one statement",
 	"11 a statement adds up, has the next number and never changes",
+	"12 amounts follow from the rates of the sale",
 	// These are rules of the contract, and decisions where the contract leaves a choice.
 	"an answer follows from the state of the conversion",
 	"the body describes the event as it happened",

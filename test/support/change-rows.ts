@@ -4,21 +4,25 @@ import type { LandingHost } from "../../src/domain/click.ts";
 import { ALL_EVENTS } from "../../src/domain/receiver.ts";
 import type { Locked } from "../../src/store/locked.ts";
 import {
+	changeCommission,
 	changePartnership,
 	type ListedHost,
 	lockPartnership,
 	replaceLandingHosts,
 } from "../../src/store/queries/partners.ts";
-import { lockProgramme, type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
+import { lockProgramme, type Programme, updateTerms } from "../../src/store/queries/programmes.ts";
 import { removeEndpoint, setEndpoint } from "../../src/store/queries/receivers.ts";
 import type { Db } from "../../src/store/store.ts";
 
 export function setProgramme(
 	db: Db,
 	programmeId: number,
-	change: Parameters<typeof updateProgramme>[2],
+	change: Parameters<typeof updateTerms>[2],
 ): Promise<void> {
-	return withProgramme(db, programmeId, (trx, programme) => updateProgramme(trx, programme, change));
+	// New rates count from the beginning of the programme.
+	return withProgramme(db, programmeId, (trx, programme) =>
+		updateTerms(trx, programme, change, programme.created_at_ms),
+	);
 }
 
 /** Saves a Postback URL without checking it. */
@@ -44,12 +48,19 @@ export function setLandingHosts(
 export function setPartnership(
 	db: Db,
 	partnershipId: number,
-	change: Parameters<typeof changePartnership>[2],
+	change: Parameters<typeof changePartnership>[2] & Partial<Parameters<typeof changeCommission>[2]>,
 ): Promise<void> {
 	return inTransaction(db, async (trx) => {
 		const partnership = await lockPartnership(trx, { id: partnershipId });
 		if (partnership === undefined) throw new Error(`there is no partnership ${partnershipId}`);
-		await changePartnership(trx, partnership, change);
+		const { commission_rate, event_rates, ...others } = change;
+		const commission = {
+			commission_rate: commission_rate === undefined ? partnership.commission_rate : commission_rate,
+			event_rates: event_rates ?? partnership.event_rates,
+		};
+		// A new commission counts from the beginning of the partnership.
+		await changeCommission(trx, partnership, commission, partnership.created_at_ms);
+		if (Object.keys(others).length > 0) await changePartnership(trx, partnership, others);
 	});
 }
 

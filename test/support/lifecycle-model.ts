@@ -1,7 +1,7 @@
 // The model of a conversion's lifecycle, against which tests check the service. It is written from contract
-// sections 2, 3 and 6 alone, with its own table and arithmetic. It imports no code of the product, so that it
-// does not repeat a mistake of src/domain. The caller decides which of two credits is better, and which
-// partner a report credits.
+// sections 2, 3 and 6, and for rates from docs/partners.md, with its own table and arithmetic. It imports no
+// code of the product, so that it does not repeat a mistake of src/domain. The caller decides which of two
+// credits is better, which partner a report credits, and which rates applied at a time.
 //
 // `carryOut` and `endWindow` return the result of one action or one ended window. If a call was not answered,
 // or it is unknown whether an ended window was processed, several states are possible. `explain` and
@@ -13,8 +13,8 @@ import type { Credit } from "../../src/domain/credit.ts";
 export interface Terms {
 	currency: string;
 	currencyDigits: number;
-	commissionRate: string;
-	feeRate: string;
+	/** Returns the programme's rates at a time. */
+	ratesAt(atMs: number): TimedRates;
 	approvalDays: number;
 	parkedDays: number;
 	parksPixels: boolean;
@@ -25,12 +25,17 @@ export interface Terms {
 	isBetter?(candidate: Credit, current: Credit): boolean;
 }
 
+/** Percentages of the basket. */
+export interface TimedRates {
+	commissionRate: string;
+	feeRate: string;
+}
+
 /** The partner that a report credits. */
 export interface Brought {
 	credit: Credit;
-	/** Commission rate that results from the credit. It is "0" if nobody is credited. */
+	/** Commission that this partner had when the conversion was recorded or confirmed. It is "0" for nobody. */
 	commissionRate: string;
-	feeRate: string;
 }
 
 export interface LifeState {
@@ -44,8 +49,14 @@ export interface LifeState {
 	test: boolean;
 	occurredAtMs: number;
 	windowEndsAtMs: number | null;
+	/** Time of the recording, or of the confirmation if a pixel had reported the sale. Its rates count for good. */
+	ratedAtMs: number;
+	/** The programme's rates at that time. */
+	rates: TimedRates;
 	/** The credited partner. Null if nobody is credited, or the shop's server has not reported yet. */
 	brought: Brought | null;
+	/** The first partner that was credited, with the commission of that credit. Null if there was none yet. */
+	first: Brought | null;
 	/** Refunds in the order in which they were made. `basketValue` is what they left. */
 	refunds: readonly ModelRefund[];
 	/** Events created so far, by name. */
@@ -85,8 +96,8 @@ export type Act =
 			/** Returns the click IDs of the report. */
 			openClicks?: (() => readonly (Click | null)[]) | undefined;
 			couponCodes?: readonly string[] | undefined;
-			/** Returns the credit that results for a given time of sale. */
-			bring?(soldAtMs: number): Brought;
+			/** Returns the credit that results for a given time of sale, with the commission of another time. */
+			bring?(soldAtMs: number, ratedAtMs: number): Brought;
 	  }
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
@@ -95,7 +106,7 @@ export type Act =
 export type MoneyAct =
 	| { kind: "refund"; refundId: string; amount: string; reason: string }
 	/** Staff credit the conversion to another partner, or to nobody. */
-	| { kind: "assign"; partner: string; brought: Brought };
+	| { kind: "assign"; partner: string; bring(ratedAtMs: number): Brought };
 
 /** An action and its answer, which is an outcome, a fault code, or null if no answer came. */
 export interface Answered {
@@ -114,7 +125,10 @@ export const UNKNOWN: LifeState = {
 	test: false,
 	occurredAtMs: 0,
 	windowEndsAtMs: null,
+	ratedAtMs: 0,
+	rates: { commissionRate: "0", feeRate: "0" },
 	brought: null,
+	first: null,
 	refunds: [],
 	events: new Map(),
 	replaced: null,
@@ -203,7 +217,7 @@ export function carryOut(
 		case "refund":
 			return refund(state, act, terms, owes);
 		case "assign":
-			return assign(state, act.brought, terms);
+			return assign(state, act.bring(state.ratedAtMs), terms);
 		default:
 			return act satisfies never;
 	}
@@ -219,6 +233,7 @@ function report(
 	const isUnsigned = source === "pixel";
 	// Anyone can call a pixel, so a pixel never credits anybody.
 	const broughtAt = isUnsigned || terms.isBetter === undefined ? undefined : bring;
+	const brought = broughtAt?.(occurredAtMs ?? nowMs, nowMs) ?? null;
 	const recorded: LifeState = {
 		...state,
 		status: "RECORDED",
@@ -227,7 +242,10 @@ function report(
 		test: isTest,
 		occurredAtMs: occurredAtMs ?? nowMs,
 		windowEndsAtMs: isUnsigned ? null : nowMs + terms.approvalDays * DAY_MS,
-		brought: broughtAt?.(occurredAtMs ?? nowMs) ?? null,
+		ratedAtMs: nowMs,
+		rates: terms.ratesAt(nowMs),
+		brought,
+		first: isSomebody(brought) ? brought : null,
 	};
 	const announced = owes ? announce(recorded, "conversion.recorded", terms) : recorded;
 	if (state.status === "NONE") {
@@ -240,9 +258,9 @@ function report(
 		// A repeat only changes an open sale of the same kind, because a test says nothing about a real sale.
 		const isOpen = state.status === "RECORDED" && state.test === isTest;
 		const current = isOpen ? state.brought?.credit : undefined;
-		const candidate = broughtAt?.(state.occurredAtMs);
+		const candidate = broughtAt?.(state.occurredAtMs, state.ratedAtMs);
 		const takes = current && candidate && terms.isBetter?.(candidate.credit, current);
-		return { answer: "DUPLICATE", next: takes ? { ...state, brought: candidate } : state };
+		return { answer: "DUPLICATE", next: takes ? creditLater(state, candidate) : state };
 	}
 	const pixelBasketValue = state.basketValue;
 	switch (state.status) {
@@ -312,13 +330,40 @@ function refund(
 	return { answer: "REFUNDED", next: { ...state, basketValue: made.left, refunds } };
 }
 
-/** Credits the conversion to the partner that staff name. No event announces it. */
+/** Returns whether the credit names a partner. */
+function isSomebody(brought: Brought | null): boolean {
+	return brought !== null && brought.credit.partnershipId !== null;
+}
+
+/**
+ * Credits the conversion after it was recorded. Each partner keeps the commission that it had then, and the partner that
+ * had the conversion first keeps the commission that was recorded.
+ */
+function creditLater(state: LifeState, candidate: Brought): LifeState {
+	const { partnershipId } = candidate.credit;
+	const known = [state.brought, state.first].find((one) => one?.credit.partnershipId === partnershipId);
+	const brought = {
+		credit: candidate.credit,
+		commissionRate: known?.commissionRate ?? candidate.commissionRate,
+	};
+	return { ...state, brought, first: state.first ?? (isSomebody(brought) ? brought : null) };
+}
+
+/**
+ * Credits the conversion to the partner that staff name. No event announces it. Naming the partner that has the conversion
+ * already changes nothing.
+ */
 function assign(state: LifeState, brought: Brought, terms: Terms): Step {
 	const refused = (answer: string): Step => ({ answer, next: state });
 	if (terms.isBetter === undefined) return refused("not_allowed");
 	const isVouchedFor = state.status === "RECORDED" && !state.isUnsigned;
 	if (!isVouchedFor && state.status !== "APPROVED") return refused("wrong_status");
-	return { answer: "ASSIGNED", next: { ...state, brought } };
+	const present = state.brought?.credit;
+	const isSame =
+		present !== undefined &&
+		present.partnershipId === brought.credit.partnershipId &&
+		(present.partnershipId !== null || present.word === brought.credit.word);
+	return { answer: "ASSIGNED", next: isSame ? state : creditLater(state, brought) };
 }
 
 function move(
@@ -350,11 +395,13 @@ function announce(state: LifeState, name: string, terms: Terms): LifeState {
  * zero.
  */
 export function amountsOf(
-	{ basketValue, brought }: LifeState,
+	{ basketValue, brought, rates }: LifeState,
 	terms: Terms,
 ): Pick<OwedBody, "commission" | "networkFee"> {
-	const nobody = { commissionRate: "0", feeRate: "0" };
-	const { commissionRate, feeRate } = terms.isBetter === undefined ? terms : (brought ?? nobody);
+	const credited = isSomebody(brought)
+		? { commissionRate: brought?.commissionRate ?? "0", feeRate: rates.feeRate }
+		: { commissionRate: "0", feeRate: "0" };
+	const { commissionRate, feeRate } = terms.isBetter === undefined ? rates : credited;
 	return {
 		commission: share(basketValue, commissionRate, terms.currencyDigits),
 		networkFee: share(basketValue, feeRate, terms.currencyDigits),

@@ -1,5 +1,5 @@
-// Checks the accounts of partners, the statements and the payments (invariants 9 to 11 of ARCHITECTURE.md). It gets plain
-// rows and adds them up itself, so that it does not repeat a mistake of the service's queries. A statement is copied
+// Checks the accounts of partners, the statements, the payments and the rates of sales (invariants 9 to 12 of
+// ARCHITECTURE.md). It gets plain rows and adds them up itself, so that it does not repeat a mistake of the service's queries. A statement is copied
 // when it is first seen, and must stay equal to its copy.
 
 import { demand } from "./broken.ts";
@@ -8,6 +8,7 @@ import { coinsOf } from "./lifecycle-model.ts";
 const ADDS_UP = "9 entries add up to what a conversion owes";
 const IN_ONE_PLACE = "10 an entry is open or in one statement";
 const STATEMENT = "11 a statement adds up, has the next number and never changes";
+const RATES = "12 amounts follow from the rates of the sale";
 
 /** Columns of an entry that its open row repeats. */
 const REPEATED = ["partner_id", "programme_id", "kind", "amount", "currency", "at_ms"] as const;
@@ -47,9 +48,16 @@ interface OwingRow {
 	programme_id: number;
 	status: string;
 	test: number;
+	basket_value: string;
 	commission: string;
+	network_fee: string;
 	currency: string;
+	rates: string | null;
+	fee_rate: string | null;
 	partner_id: number | null;
+	partnership_id: number | null;
+	first_partnership_id: number | null;
+	first_commission: string | null;
 }
 
 interface OpenRow extends Pick<EntryRow, (typeof REPEATED)[number]> {
@@ -95,6 +103,7 @@ export type StatementCopies = Map<number, string>;
 /** Throws a Broken error if the rows break a promise about money. Adds new statements to `copies`. */
 export function auditMoney(rows: MoneyRows, minimums: Minimums, copies: StatementCopies): void {
 	const { entries, statements } = rows;
+	for (const conversion of rows.conversions) auditRates(conversion);
 	auditOwing(rows.conversions, entries);
 	auditPlaces(entries, rows.open, rows.contained);
 	const entryOf = new Map(entries.map((entry) => [entry.id, entry]));
@@ -149,6 +158,33 @@ function auditAmounts(
 		STATEMENT,
 		() => `${number} over ${total} ${currency} is ${isTooSmall ? "to be paid" : "carried forward"}`,
 	);
+}
+
+/**
+ * Checks that the amounts follow from the basket value and the rates, that the rate of the fee is the one that was recorded
+ * unless nothing is charged, and that the first partner has the commission that was recorded. Amounts of other software
+ * have no rates.
+ */
+function auditRates(conversion: OwingRow): void {
+	const { basket_value, commission, network_fee, rates, fee_rate } = conversion;
+	if (rates === null || rates.includes("/")) return;
+	const [ofPartner = "", ofNetwork = ""] = rates.split(" ");
+	const isComputed =
+		coinsOf(commission) === coinsAt(basket_value, ofPartner) &&
+		coinsOf(network_fee) === coinsAt(basket_value, ofNetwork);
+	const isKept = fee_rate === null || ofNetwork === fee_rate || rates === "0 0";
+	const isFirst = conversion.partnership_id === conversion.first_partnership_id;
+	const isBack =
+		!isFirst || conversion.first_commission === null || ofPartner === conversion.first_commission;
+	demand(isComputed && isKept && isBack, RATES, () => JSON.stringify(conversion));
+}
+
+/** Returns the amount for a basket at a rate such as "7.5" or "0+5.00", rounded half up, in the smallest coins. */
+function coinsAt(basketValue: string, rate: string): bigint {
+	const [percent = "", fixed = "0"] = rate.split("+");
+	const [whole = "0", decimals = ""] = percent.split(".");
+	const product = coinsOf(basketValue) * BigInt(whole + decimals.padEnd(4, "0"));
+	return (product * 2n + 1_000_000n) / 2_000_000n + coinsOf(fixed);
 }
 
 /** Checks that the entries of every conversion add up, for each partner, to what is owed to that partner. */

@@ -84,6 +84,7 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 		commission: "7.50",
 		network_fee: "2.00",
 		currency: "EUR",
+		...{ fee_rate: null, first_partnership_id: null, first_commission: null },
 		rates: "7.5 2",
 		refunded_value: null,
 		reason: null,

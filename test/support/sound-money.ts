@@ -30,7 +30,9 @@ export function makeSoundMoney(): Draft<MoneyRows> {
 		conversions: [
 			{
 				...{ id: 1, programme_id: 1, status: "APPROVED", test: 0 },
-				...{ commission: "0.48", currency: "EUR", partner_id: 1 },
+				...{ basket_value: "6.00", commission: "0.48", network_fee: "0.12", currency: "EUR" },
+				...{ rates: "8 2", fee_rate: "2", partner_id: 1, partnership_id: 1 },
+				...{ first_partnership_id: 1, first_commission: "8" },
 			},
 		],
 		entries: [

@@ -4,16 +4,26 @@
 import { deepEqual, match, ok, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { recordConversion } from "../../src/conversions/record.ts";
 import { EVENT_TYPES } from "../../src/domain/conversion.ts";
 import { findCommission } from "../../src/domain/rate.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { commissionsOf } from "../../src/store/queries/credits.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
-import { findProgrammesById, ratesOf } from "../../src/store/queries/programmes.ts";
+import { changeCommission, lockPartnership } from "../../src/store/queries/partners.ts";
+import {
+	findProgrammesById,
+	lockProgramme,
+	ratesOf,
+	updateTerms,
+} from "../../src/store/queries/programmes.ts";
 import { readSystem } from "../../src/store/queries/system.ts";
 import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { START_MS } from "../support/clock.ts";
+import { assignAsShown } from "../support/assign-partner.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { createKeptDatabase, type KeptState, readKeptState } from "../support/kept-state.ts";
+import { addPerson, signInAs } from "../support/signed-in.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 
@@ -151,6 +161,55 @@ for (const kind of DATABASE_KINDS) {
 
 		test("the ledger has no rule broken that was not broken before", async () => {
 			deepEqual((await checkLedger(store)).broken, state.broken);
+		});
+
+		test("sales that came before keep their rates when their partner changes, and charge the fee of the upgrade if nobody brought them", async () => {
+			// The database notes the present rates at its own time, so the test goes on after that.
+			const clock = createClock(Date.UTC(2090, 0));
+			const deps = { store, clock, random: createRandom() };
+			const staff = await signInAs(store, await addPerson(store, "staff"));
+			await store.transact(async (trx) => {
+				const programme = await lockProgramme(trx, 4);
+				ok(programme);
+				const change = { commission_rate: "20.0000", fee_rate: "7.0000", event_rates: "LEAD=0+9.00 0+3.00" };
+				await updateTerms(trx, programme, change, clock.nowMs());
+				const partnership = await lockPartnership(trx, { id: 6 });
+				ok(partnership);
+				await changeCommission(
+					trx,
+					partnership,
+					{ commission_rate: "50.0000", event_rates: "" },
+					clock.nowMs(),
+				);
+			});
+			await clock.moveBy(1);
+			const assign = async (orderId: string, partner: string) => {
+				const { public_id } = await store.db
+					.selectFrom("conversions")
+					.select("public_id")
+					.where("order_id", "=", orderId)
+					.executeTakeFirstOrThrow();
+				const assigned = await assignAsShown(deps, staff, public_id, { partner, reason: "a mistake" });
+				ok(assigned.ok, JSON.stringify(assigned));
+				return [assigned.value.commission, assigned.value.network_fee];
+			};
+			// A third of L-1 was refunded.
+			deepEqual(await assign("L-1", "Uferpost"), ["8.00", "1.33"]);
+			deepEqual(await assign("L-1", ""), ["0.00", "0.00"]);
+			deepEqual(await assign("L-1", "Waldweg"), ["6.33", "1.33"]);
+			deepEqual(await assign("L-2", "Waldweg"), ["9.00", "2.00"]);
+			deepEqual(await assign("L-2", "Uferpost"), ["12.00", "2.00"]);
+			deepEqual(await assign("L-3", "Waldweg"), ["9.00", "2.00"], "nobody had it");
+			deepEqual(await assign("L-3", "Uferpost"), ["12.00", "2.00"]);
+			deepEqual(await assign("L-4", "Waldweg"), ["5.00", "1.00"], "a lead");
+			deepEqual(await assign("L-4", "Uferpost"), ["12.00", "1.00"]);
+			const programme = (await findProgrammesById(store.db, [4])).get(4);
+			ok(programme);
+			const sale = { orderId: "L-7", eventType: "SALE", basketValue: "40.00", occurredAtMs: null } as const;
+			const report = { ...sale, source: "postback", isTest: false } as const;
+			const confirmed = await store.transact((trx) => recordConversion(trx, deps, programme, report));
+			ok(confirmed.ok && confirmed.value.outcome === "CONFIRMED");
+			deepEqual(await assign("L-7", "Waldweg"), ["8.00", "2.80"], "the rates of its confirmation");
 		});
 	});
 }

@@ -13,7 +13,6 @@ import { createClient } from "@ringback/receiver";
 import { sql } from "kysely";
 import { packVendurePlugin, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { assignPartner } from "../../src/partners/assign.ts";
 import {
 	insertCode,
 	insertPartner,
@@ -23,6 +22,7 @@ import {
 } from "../../src/store/queries/partners.ts";
 import { lockProgramme, updateProgramme } from "../../src/store/queries/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
+import { assignAsShown } from "../support/assign-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { PACKED_VERSIONS, QUIETLY, tarballPath } from "../support/packed-package.ts";
@@ -368,7 +368,7 @@ async function assignTo(orderCode: string, partner: string): Promise<void> {
 			.where("order_id", "=", orderCode)
 			.executeTakeFirstOrThrow();
 		expectValue(
-			await assignPartner(workplace, actor, public_id, { partner, reason: "a mail of the partner" }),
+			await assignAsShown(workplace, actor, public_id, { partner, reason: "a mail of the partner" }),
 		);
 	});
 	await startService();

@@ -2,6 +2,7 @@
 // parameter.
 
 import {
+	AMOUNT_MOVES,
 	CHANGING,
 	CONVERSION,
 	type CodeKey,
@@ -147,7 +148,7 @@ const FIND_REFUNDS = hotStatement<NewRefund>(
 const KEEP_BODIES = forSet(
 	KEPT,
 	hotStatement(`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
-		where moves.conversion_id = kept.conversion_id and moves.move in ('record', 'approve')
+		where moves.conversion_id = kept.conversion_id and moves.move in ${AMOUNT_MOVES}
 			and moves.announced_body is null`),
 );
 const INSERT_OWED = forSet(

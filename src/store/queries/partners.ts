@@ -21,6 +21,7 @@ import type { ProgrammesTable } from "../tables/programmes.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import { findByName } from "./programme-list.ts";
 import type { Programme } from "./programmes.ts";
+import { notePartnershipRates } from "./rate-history.ts";
 
 export type { Application, Partner, PartnerLink, Partnership } from "../tables/partners.ts";
 
@@ -279,12 +280,20 @@ export function lockPartnershipsOf(trx: Db, partnerId: number): Promise<Locked<P
 export async function changePartnership(
 	trx: Db,
 	{ id }: Locked<Partnership>,
-	change: Pick<
-		Partial<Partnership>,
-		"commission_rate" | "event_rates" | "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms"
-	>,
+	change: Pick<Partial<Partnership>, "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms">,
 ): Promise<void> {
 	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
+}
+
+/** Changes the commission of a partnership, which applies from `atMs` on. */
+export async function changeCommission(
+	trx: Db,
+	{ id }: Locked<Partnership>,
+	commission: Pick<Partnership, "commission_rate" | "event_rates">,
+	atMs: number,
+): Promise<void> {
+	await notePartnershipRates(trx, id, commission, atMs);
+	await trx.updateTable("partnerships").set(commission).where("id", "=", id).execute();
 }
 
 /**

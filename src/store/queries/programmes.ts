@@ -6,6 +6,7 @@ import { type ProgrammeRates, readByType, readRate, readRates } from "../../doma
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
+import { noteProgrammeRates } from "./rate-history.ts";
 import { insertShopReceiver, RECEIVER_COLUMNS, type ReceiverColumns } from "./receivers.ts";
 
 export type Programme = Selectable<ProgrammesTable> & ReceiverColumns;
@@ -97,27 +98,51 @@ export async function listKeylessProgrammes(db: Db, limit: number): Promise<numb
  * Rates of the programmes that were read. Callers are cached for a second, so many sales have the same row, and reading
  * its rates again for each sale would take 1 to 10 µs.
  */
-const readProgrammeRates = new WeakMap<Selectable<ProgrammesTable>, ProgrammeRates>();
+const ratesOfRows = new WeakMap<Selectable<ProgrammesTable>, ProgrammeRates>();
 
 export function ratesOf(programme: Selectable<ProgrammesTable>): ProgrammeRates {
-	const known = readProgrammeRates.get(programme);
+	const known = ratesOfRows.get(programme);
 	if (known !== undefined) return known;
-	const zero = zeroIn(programme.currency);
-	const rates = {
-		commission: readRate(programme.commission_rate, zero),
-		fee: readRate(programme.fee_rate, zero),
-		byType: readByType(programme.event_rates, (text) => readRates(text, zero)),
-	};
-	readProgrammeRates.set(programme, rates);
+	const rates = readProgrammeRates(programme, zeroIn(programme.currency));
+	ratesOfRows.set(programme, rates);
 	return rates;
 }
+
+/** Reads stored rates. `zero` is the amount 0 of the programme's currency. */
+export function readProgrammeRates(row: Pick<Programme, RateColumn>, zero: string): ProgrammeRates {
+	return {
+		commission: readRate(row.commission_rate, zero),
+		fee: readRate(row.fee_rate, zero),
+		byType: readByType(row.event_rates, (text) => readRates(text, zero)),
+	};
+}
+
+const RATE_COLUMNS = ["commission_rate", "fee_rate", "event_rates"] as const;
+type RateColumn = (typeof RATE_COLUMNS)[number];
 
 export async function updateProgramme(
 	trx: Db,
 	{ id }: Locked<Programme>,
-	change: Updateable<ProgrammesTable>,
+	change: Omit<Updateable<ProgrammesTable>, RateColumn>,
 ): Promise<void> {
 	await trx.updateTable("programmes").set(change).where("id", "=", id).execute();
+}
+
+/** Updates a programme, also its rates. New rates apply from `atMs` on. */
+export async function updateTerms(
+	trx: Db,
+	programme: Locked<Programme>,
+	change: Updateable<ProgrammesTable>,
+	atMs: number,
+): Promise<void> {
+	const rates = {
+		commission_rate: change.commission_rate ?? programme.commission_rate,
+		fee_rate: change.fee_rate ?? programme.fee_rate,
+		event_rates: change.event_rates ?? programme.event_rates,
+	};
+	const isChanged = RATE_COLUMNS.some((column) => rates[column] !== programme[column]);
+	if (isChanged) await noteProgrammeRates(trx, programme.id, rates, atMs);
+	await trx.updateTable("programmes").set(change).where("id", "=", programme.id).execute();
 }
 
 /**

@@ -7,6 +7,7 @@ import { decidedConversions } from "./decided-conversions.ts";
 import { DIALECTS, type Dialect } from "./dialect.ts";
 import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
+import { ratesOnRecord } from "./rates-on-record.ts";
 import { recordedBackups } from "./recorded-backups.ts";
 import { restoresTable } from "./restores.ts";
 import { replaceableSealingKey } from "./sealing-key.ts";
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ name: "replaceable sealing key", isBreaking: false, statements: replaceableSealingKey },
 	{ name: "restores", isBreaking: false, statements: restoresTable },
 	{ name: "conversions decided in all programmes", isBreaking: false, statements: decidedConversions },
+	{ name: "rates on record", isBreaking: false, statements: ratesOnRecord },
 ];
 
 export class SchemaTooNewError extends Error {

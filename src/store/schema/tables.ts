@@ -69,6 +69,8 @@ export interface Schema {
 	applications: partners.ApplicationsTable;
 	partner_links: partners.PartnerLinksTable;
 	coupon_codes: partners.CouponCodesTable;
+	programme_rates: programmes.ProgrammeRatesTable;
+	partnership_rates: partners.PartnershipRatesTable;
 	landing_hosts: partners.LandingHostsTable;
 	click_quarters: partners.ClickQuartersTable;
 	credits: partners.CreditsTable;

@@ -3,6 +3,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
 import {
+	AMOUNT_MOVES,
 	CHANGING,
 	type Change,
 	CONVERSION,
@@ -132,7 +133,7 @@ function prepareStatements(database: DatabaseSync) {
 		insertMove: prepare(insertText("moves", MOVE)),
 		credits: prepareCredits(prepare),
 		keepBody: prepare(
-			`update moves set announced_body = ? where conversion_id = ? and move in ('record', 'approve')
+			`update moves set announced_body = ? where conversion_id = ? and move in ${AMOUNT_MOVES}
 				and announced_body is null`,
 		),
 		insertEvent: prepare(

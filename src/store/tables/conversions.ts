@@ -42,10 +42,23 @@ export interface ConversionsTable {
 	network_fee: string;
 	currency: string;
 	/**
-	 * Rates of commission and fee that applied when the conversion was recorded or credited, as domain/rate.ts writes
-	 * them. Null for a conversion that was decided in other software.
+	 * Rates from which commission and fee are computed now, as domain/rate.ts writes them. Both are 0 while nobody is
+	 * credited in a programme that credits partners. Null for a conversion with amounts of other software, until they
+	 * change.
 	 */
 	rates: string | null;
+	/**
+	 * Rate of the network fee, which is fixed when the conversion is recorded or confirmed, also if no fee is charged now.
+	 * Null for a parked conversion, and for one that an earlier version recorded. `feeRateOf` in conversions/later-credit.ts
+	 * then finds the rate.
+	 */
+	fee_rate: string | null;
+	/**
+	 * The partnership that had the conversion first, and its commission, in the form of a rate in `rates`. Both are null
+	 * until the conversion gets another partner.
+	 */
+	first_partnership_id: number | null;
+	first_commission: string | null;
 	/** Sum of all partial refunds, or null if there are none. `basket_value` is what is left. */
 	refunded_value: string | null;
 	reason: Reason | null;
@@ -105,11 +118,17 @@ export interface MovesTable {
 	at_ms: number;
 	/**
 	 * Body of the event that the move announced, or null if the body can still be derived from the conversion. The body
-	 * is stored when the amounts change afterwards.
+	 * is stored when the amounts change afterwards. A move that announced no event gets a body in the same form then,
+	 * because mails name the amounts of its time.
 	 */
 	announced_body: string | null;
 	/** Partner to whom the conversion was credited before the move, or null if the move takes the credit from nobody. */
 	lost_partner_id: number | null;
 	/** Commission that this partner had for the conversion. */
 	lost_commission: string | null;
+	/**
+	 * Partner to whom the move credits the conversion, or null if it leaves the partner as it is or credits nobody. Moves
+	 * of earlier versions have null.
+	 */
+	gained_partner_id: number | null;
 }

@@ -53,6 +53,14 @@ export interface PartnershipsTable {
 	clicks_ended_at_ms: Generated<number | null>;
 }
 
+/** One row is the commission of a partnership from a time on, until the next row begins. See `ProgrammeRatesTable`. */
+export interface PartnershipRatesTable {
+	partnership_id: number;
+	from_ms: number;
+	commission_rate: string | null;
+	event_rates: string;
+}
+
 /** One row is an application to become a partner of a programme that nobody has answered yet. */
 export interface ApplicationsTable {
 	id: Generated<number>;

@@ -49,6 +49,18 @@ export interface ProgrammesTable {
 	weekly_mail_at_ms: Generated<number>;
 }
 
+/**
+ * One row is the rates of a programme from a time on, until the next row begins. The database writes it if no writer did.
+ * See schema/rates-on-record.ts.
+ */
+export interface ProgrammeRatesTable {
+	programme_id: number;
+	from_ms: number;
+	commission_rate: string;
+	fee_rate: string;
+	event_rates: string;
+}
+
 /** One row is a person of a shop in a programme, with their role. Staff have no rows here. */
 export interface ProgrammePeopleTable {
 	programme_id: number;

@@ -6,7 +6,6 @@ import { announcedBy } from "../../domain/conversion.ts";
 import { addAmounts } from "../../domain/money.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
-import { assignPartner } from "../../partners/assign.ts";
 import {
 	type Conversion,
 	findByPublicId,
@@ -28,15 +27,7 @@ import {
 	titleCase,
 } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import {
-	actorOf,
-	answerPage,
-	leadTo,
-	type PageDeps,
-	programmeOf,
-	standingOf,
-	type WebContext,
-} from "../page.ts";
+import { answerPage, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
 import {
 	conversionPath,
 	conversionsPath,
@@ -47,7 +38,8 @@ import {
 } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { ASSIGN_FORM, creditSection } from "./credit-section.ts";
+import { assignTo } from "./assign-page.ts";
+import { creditSection } from "./credit-section.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
 import { partnerCallbacksSection } from "./partner-callbacks-section.ts";
 import { refund, refundSection } from "./refund-section.ts";
@@ -125,12 +117,7 @@ export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 	if (conversion === undefined || programme === undefined) return answerError(c, "not_found");
 	c.set("programme", programme);
 	c.set("standing", "staff");
-	const { public_id: id } = conversion;
-	const assigned = await assignPartner(deps, actorOf(c), id, await ASSIGN_FORM.read(c));
-	if (!assigned.ok) return ASSIGN_FORM.refuse(c, assigned, () => showConversion(c, deps));
-	const { commission, currency } = assigned.value;
-	const text = `The partner was changed. The commission is now ${commission} ${currency}.`;
-	return leadTo(c, conversionPath(programme.public_id, id), text);
+	return assignTo(c, deps, conversion.public_id, () => showConversion(c, deps));
 }
 
 /**

@@ -9,23 +9,11 @@ import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.
 import { findPartnerLink, listPartnerships, type PartnerLink } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { Db } from "../../store/store.ts";
-import { declareForm } from "../form.ts";
 import { type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
-import { ALL_CONVERSIONS_PATH, AUDIT_PATH, earningsPath, inboundPath, withQuery } from "../paths.ts";
+import { AUDIT_PATH, earningsPath, inboundPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-
-export const ASSIGN_FORM = declareForm({
-	partner: { label: "Partner's name or ID", hint: "Leave empty for nobody." },
-	reason: {
-		// The id must differ from "reason", because the form with the decisions on the same page has a field with
-		// that id.
-		id: "assign-reason",
-		label: "Reason for the change",
-		isRequired: true,
-		hint: "It is kept in the audit log.",
-	},
-});
+import { assignForm } from "./assign-page.ts";
 
 /** Returns the section, or null if the programme credits no partners and the conversion has no credit. */
 export async function creditSection(
@@ -57,7 +45,7 @@ export async function creditSection(
 		hint: "Who brought this sale.",
 		body: ui.padded(
 			ui.facts(facts),
-			isStaff && fixed === null ? assignForm(c, conversion, credit) : null,
+			isStaff && fixed === null ? assignForm(c, conversion, credit?.partnership?.partner_name) : null,
 			isStaff && fixed !== null ? html`<p class="small soft">${fixed.sentence}</p>` : null,
 		),
 	});
@@ -184,24 +172,3 @@ const WHY: Readonly<Record<CreditWord, Why>> = {
 	UNKNOWN_CODE: () => REASONS.UNKNOWN_CODE,
 	NO_SIGNAL: () => REASONS.NO_SIGNAL,
 };
-
-function assignForm(
-	c: WebContext,
-	{ public_id: id, status }: Conversion,
-	credit: NamedCredit | undefined,
-): Html {
-	const effect =
-		status === "APPROVED"
-			? "The commission is taken from the account of the present partner, and the new partner's account gets the new one. The shop gets no callback about this change. The partners do, if they have a callback URL."
-			: "The shop gets the new amounts with the next callback.";
-	return ui.foldable(
-		"Change the partner",
-		c.req.method === "POST" && c.req.path.endsWith("/partner"),
-		html`<p class="small soft">Commission and network fee follow the partner. ${effect}</p>`,
-		ASSIGN_FORM.show(c, {
-			action: `${ALL_CONVERSIONS_PATH}/${id}/partner`,
-			send: "Change partner",
-			values: { partner: credit?.partnership?.partner_name },
-		}),
-	);
-}

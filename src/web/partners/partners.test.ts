@@ -7,7 +7,7 @@ import { setProgramme } from "../../../test/support/change-rows.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
 import { follow, openShop, plain, type ShopSetup } from "../conversions/shop.test-support.ts";
-import { type Browser, LINK, newEmail, START_MS } from "../test-site.test-support.ts";
+import { type Browser, hiddenFieldsOf, LINK, newEmail, START_MS } from "../test-site.test-support.ts";
 import { creditTo } from "./partner-shop.test-support.ts";
 
 const DAY_MS = 86_400_000;
@@ -231,6 +231,22 @@ test("lists show and filter the partner of a sale, unless the programme does not
 	match((await owner.open(`${base}/export.csv`)).text, /,decidedAt,conversionId\r\n/);
 });
 
+/** Asks for another partner, and confirms what the next page shows. Returns the status of the confirmation. */
+async function assign(staff: Browser, form: string, fields: Record<string, string>): Promise<number> {
+	const shown = await staff.submit(form, fields);
+	equal(shown.status, 200, shown.text);
+	return (await staff.submit(form, hiddenFieldsOf(shown.text))).status;
+}
+
+/** Returns the texts of the table with the amounts before and after a change of the partner. */
+function amountsIn(page: string): string[] {
+	const [, body = ""] = /<tbody[^>]*>([\s\S]*?)<\/tbody>/.exec(page) ?? [];
+	return body
+		.split("</tr>")
+		.map((row) => plain(row).trim())
+		.filter((row) => row !== "");
+}
+
 test("a conversion's page explains its credit, and staff change it with a reason while it is recorded or approved", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, owner, base, add, read, site } = network;
@@ -246,7 +262,7 @@ test("a conversion's page explains its credit, and staff change it with a reason
 		})
 		.returning("id")
 		.executeTakeFirstOrThrow();
-	const conversion = await add({ order_id: "B-1", commission: "10.00" });
+	const conversion = await add({ order_id: "B-1", commission: "10.00", rates: "10 2" });
 	const page = `${base}/${conversion.public_id}`;
 	match(plain((await owner.open(page)).text), /Partner Nobody Why The programme did not credit partners/);
 	const clicked = {
@@ -270,18 +286,21 @@ test("a conversion's page explains its credit, and staff change it with a reason
 	match(unreasoned.text, /id="assign-reason-error"/);
 	const unknown = await staff.submit(form, { partner: "nobody known", reason: "x" });
 	match(unknown.text, /id="partner-error">No partner of this programme has this name or ID\. Add them first/);
-	await staff.submit(form, { partner: "", reason: "own newsletter" });
+	equal(await assign(staff, form, { partner: "", reason: "own newsletter" }), 303);
 	equal((await read(conversion)).commission, "0.00");
 	match(
 		plain((await owner.open(page)).text),
 		/staff changed the partner.*Nobody Why The network's staff decided that no partner is credited/,
 	);
-	await staff.submit(form, { partner: partner.public_id, reason: "was wrong" });
+	await assign(staff, form, { partner: partner.public_id, reason: "was wrong" });
 	equal((await read(conversion)).commission, "10.00");
 	match(plain((await staff.open(page)).text), /assigned this partner.*The reason is in the audit log/);
 	deepEqual(
 		(await site.audit("credit.assigned")).map(({ detail }) => detail),
-		["nobody: own newsletter", "Blog: was wrong"],
+		[
+			"Blog → nobody: own newsletter; commission: 10.00 EUR → 0.00 EUR; network fee: 2.00 EUR → 0.00 EUR",
+			"nobody → Blog: was wrong; commission: 0.00 EUR → 10.00 EUR; network fee: 0.00 EUR → 2.00 EUR",
+		],
 	);
 	const refused = await add({ order_id: "R-1" });
 	await creditTo(site, refused, null, { ...clicked, word: "CLICK_AFTER_SALE" });
@@ -312,9 +331,9 @@ test("a conversion's page explains its credit, and staff change it with a reason
 	match(approvedPage, /Change the partner/);
 	match(approvedPage, /taken from the account of the present partner/);
 	doesNotMatch((await owner.open(page)).text, /Change the partner/);
-	await staff.submit(form, { partner: "", reason: "late" });
+	await assign(staff, form, { partner: "", reason: "late" });
 	equal((await read(conversion)).commission, "0.00");
-	await staff.submit(form, { partner: "Blog", reason: "no, it was Blog" });
+	await assign(staff, form, { partner: "Blog", reason: "no, it was Blog" });
 	const entries = await site.store.db.selectFrom("entries").selectAll().orderBy("id").execute();
 	deepEqual(
 		entries.map(({ kind, amount, person_id }) => [kind, amount, person_id === null]),
@@ -331,6 +350,77 @@ test("a conversion's page explains its credit, and staff change it with a reason
 	equal((await read(conversion)).commission, "10.00");
 	await setProgramme(site.store.db, conversion.programme_id, { credits_partners: 0 });
 	match((await staff.open(page)).text, /cannot be changed, because the programme does not credit partners/);
+});
+
+test("staff see the partner and the amounts before and after a change, and nothing changes until they confirm", async (t) => {
+	const network = await openNetwork(t);
+	const { staff, add, read, site } = network;
+	const blog = await addPartner(network, staff, "Blog", "10");
+	await addPartner(network, staff, "Same", "10");
+	const sale = { commission: "10.00", network_fee: "2.00", rates: "10 2", fee_rate: "2" };
+	const conversion = await add({ order_id: "B-1", ...sale });
+	await creditTo(site, conversion, blog.partnership.id);
+	const before = await read(conversion);
+	const form = `/conversions/${conversion.public_id}/partner`;
+
+	const same = await staff.submit(form, { partner: "Same", reason: "It was theirs" });
+	deepEqual(amountsIn(same.text), [
+		"Partner Blog Same",
+		"Commission 10.00 EUR 10.00 EUR",
+		"Network fee 2.00 EUR 2.00 EUR",
+	]);
+	match(plain(same.text), /The amounts stay as they are\..* Reason It was theirs /);
+	deepEqual(await read(conversion), before, "a look changes nothing");
+	deepEqual(await site.audit("credit.assigned"), []);
+
+	const nobody = await staff.submit(form, { partner: "", reason: "Ours" });
+	deepEqual(amountsIn(nobody.text), [
+		"Partner Blog Nobody",
+		"Commission 10.00 EUR 0.00 EUR",
+		"Network fee 2.00 EUR 0.00 EUR",
+	]);
+	const own = await staff.submit(form, { partner: blog.partner.public_id, reason: "x" });
+	match(plain(own.text), /Blog has this sale already, so nothing would change\./);
+	doesNotMatch(own.text, /name="shown"/);
+
+	// The shop refunds a part of the order while staff look at the amounts.
+	const change = { basket_value: "50.00", commission: "5.00", network_fee: "1.00", refunded_value: "50.00" };
+	await site.store.db.updateTable("conversions").set(change).where("id", "=", conversion.id).execute();
+	const late = await staff.submit(form, hiddenFieldsOf(nobody.text));
+	equal(late.status, 409);
+	match(
+		plain(late.text),
+		/The conversion or its amounts have changed since you looked at them, so nothing was changed/,
+	);
+	deepEqual(amountsIn(late.text), [
+		"Partner Blog Nobody",
+		"Commission 5.00 EUR 0.00 EUR",
+		"Network fee 1.00 EUR 0.00 EUR",
+	]);
+	equal((await read(conversion)).commission, "5.00");
+	const confirmed = await staff.submit(form, hiddenFieldsOf(late.text));
+	equal(confirmed.status, 303);
+	match(
+		await follow(staff, confirmed.location),
+		/The commission is now 0\.00 EUR, the network fee 0\.00 EUR/,
+	);
+	equal((await staff.submit(form, hiddenFieldsOf(late.text))).status, 303, "sent twice, it is made once");
+	deepEqual(
+		(await site.audit("credit.assigned")).map(({ detail }) => detail),
+		["Blog → nobody: Ours; commission: 5.00 EUR → 0.00 EUR; network fee: 1.00 EUR → 0.00 EUR"],
+	);
+
+	// Somebody else decides about the conversion meanwhile.
+	const back = await staff.submit(form, { partner: "Blog", reason: "Theirs again" });
+	await site.store.db
+		.updateTable("conversions")
+		.set({ status: "REJECTED" })
+		.where("id", "=", conversion.id)
+		.execute();
+	const tooLate = await staff.submit(form, hiddenFieldsOf(back.text));
+	equal(tooLate.status, 409);
+	match(tooLate.text, /This conversion is rejected, so no partner earns anything with it/);
+	equal((await read(conversion)).commission, "0.00");
 });
 
 test("totals for payment are counted by the day of the sale, on the page and in the file", async (t) => {

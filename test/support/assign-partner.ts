@@ -1,0 +1,25 @@
+// Assigns a conversion to a partner as staff do: they look at the amounts first and then confirm them.
+
+import type { ConversionsDeps } from "../../src/conversions/deps.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import { type AssignmentInput, assignPartner, previewAssignment } from "../../src/partners/assign.ts";
+import type { SignedInPerson } from "../../src/people/actor.ts";
+import type { Conversion } from "../../src/store/queries/conversions.ts";
+
+/** Number of looks until a person gives up, because others change the conversion all the time. */
+const MAX_LOOKS = 10;
+
+export async function assignAsShown(
+	deps: ConversionsDeps,
+	actor: SignedInPerson,
+	conversionId: string,
+	input: AssignmentInput,
+): Promise<Result<Conversion>> {
+	for (let look = 1; ; look++) {
+		const preview = await previewAssignment(deps, conversionId, input);
+		if (!preview.ok) return preview;
+		const { shown } = preview.value;
+		const assigned = await assignPartner(deps, actor, conversionId, { ...input, shown });
+		if (assigned.ok || assigned.fault.code !== "changed_meanwhile" || look === MAX_LOOKS) return assigned;
+	}
+}
