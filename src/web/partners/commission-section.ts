@@ -4,13 +4,20 @@
 import { EVENT_TYPES, type EventType } from "../../domain/conversion.ts";
 import {
 	type CommissionSource,
+	effectiveCommissions,
 	findCommission,
 	type PartnershipRates,
 	type ProgrammeCommissions,
 	type Rate,
 } from "../../domain/rate.ts";
+import { joinHistories } from "../../domain/rate-history.ts";
 import { describeRates } from "../../domain/rate-words.ts";
-import { titleCase } from "../conversion-ui.ts";
+import type { NamedPartnership } from "../../store/queries/partners.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
+import { readPartnershipHistory, readProgrammeHistory } from "../../store/queries/rates-on-record.ts";
+import { rateLines, titleCase } from "../conversion-ui.ts";
+import type { WebDeps } from "../page.ts";
+import { rateHistorySection } from "../rate-history.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
 
@@ -72,6 +79,29 @@ export function commissionSection(
 				},
 			],
 		}),
+	});
+}
+
+/** Lists what a partner has earned over time, from its own commissions and from those of the programme. */
+export async function commissionHistory(
+	{ store }: Pick<WebDeps, "store">,
+	programme: Programme,
+	partnership: Pick<NamedPartnership, "id" | "created_at_ms">,
+): Promise<Content> {
+	const { currency } = programme;
+	const history = joinHistories(
+		await readProgrammeHistory(store.db, programme),
+		await readPartnershipHistory(store.db, partnership.id, currency),
+	).map(({ fromMs, rates }) => ({ fromMs, rates: effectiveCommissions(...rates) }));
+	const words = ({ rates }: (typeof history)[number]) => describeRates(rates, currency).join("\n");
+	return rateHistorySection({
+		// A change of the programme's rates need not change what this partner earns.
+		history: history.filter((one, index) => {
+			const before = history[index - 1];
+			return before === undefined || words(before) !== words(one);
+		}),
+		createdAtMs: partnership.created_at_ms,
+		columns: [{ title: "Commission", cell: (rates) => rateLines(rates, currency) }],
 	});
 }
 

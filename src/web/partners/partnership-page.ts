@@ -32,7 +32,7 @@ import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
-import { commissionSection, describeChange } from "./commission-section.ts";
+import { commissionHistory, commissionSection, describeChange } from "./commission-section.ts";
 import { partnershipPath, rateOf, stateOf } from "./earned-section.ts";
 import { endSection } from "./end-section.ts";
 import { linkSection } from "./link-section.ts";
@@ -181,6 +181,7 @@ async function renderPartnership(
 			next === null ? null : ui.message("warn", next),
 			// What was asked for comes first, because the form is longer than a screen.
 			...(preview === undefined ? [agreed, commissions] : [commissions, agreed]),
+			page.may(c, "manage") ? await commissionHistory(deps, page.programmeOf(c), partnership) : null,
 			await linkSection(c, deps, partnershipPath(partnership), [partnership]),
 			await clickSection(deps, partnership),
 			isStaff && partnership.ended_at_ms === null ? endSection(action, { ...END, confirm: STAFF_END }) : null,

@@ -7,10 +7,12 @@ import { landingUrl } from "../../domain/click.ts";
 import { HOUR_MS, QUARTER_MS } from "../../domain/time.ts";
 import { invitePartner, withScheme } from "../../partners/partners.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
+import { changeProgramme, type TermsInput } from "../../programmes/programme-terms.ts";
 import { addClicks, findLinks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, insertPartnerLink, listLandingHosts } from "../../store/queries/partners.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
-import { type Browser, LINK, openAsOwner, START_MS } from "../test-site.test-support.ts";
+import { plain } from "../conversions/shop.test-support.ts";
+import { type Browser, LINK, openAsOwner, START_MS, type TestSite } from "../test-site.test-support.ts";
 import { addCredited, addPartner, join as joinAs } from "./partner-shop.test-support.ts";
 
 const SETTINGS = {
@@ -253,6 +255,10 @@ function commissionsIn(page: string): string[] {
 	);
 }
 
+async function setRates(site: TestSite, programmeId: number, change: Partial<TermsInput>): Promise<void> {
+	assert.ok((await changeProgramme(site.deps, COMMAND_LINE, programmeId, change)).ok);
+}
+
 test("a partner who gets a percentage keeps the programme's amount for leads, and staff see both before and after saving", async (t) => {
 	const { site, path, programme, partnerships, browser: owner } = await openWithPartners(t);
 	await setProgramme(site.store.db, programme.id, { event_rates: "LEAD=0+5.00 0+1.00" });
@@ -286,6 +292,16 @@ test("a partner who gets a percentage keeps the programme's amount for leads, an
 		"All other event types | 10 % of the basket | This partner&#39;s general one",
 	]);
 	assert.deepEqual(commissionsIn((await owner.open(at)).text), commissionsIn(saved), "owners read it, too");
+	site.moveClock(60_000);
+	await setRates(site, programme.id, { feeRate: "3" });
+	await setRates(site, programme.id, { eventRates: "LEAD: 6.00 EUR, fee 0" });
+	const over = plain((await owner.open(at)).text).replaceAll(/\s+/g, " ");
+	assert.match(
+		over,
+		/Rates over time .* From To Commission 2026-03-01 12:01:00 UTC now 10 % of the basket 6\.00 EUR for each lead 2026-03-01 12:00:00 UTC 2026-03-01 12:01:00 UTC 10 % of the basket 5\.00 EUR for each lead /,
+		"a change of the fee is no change for the partner",
+	);
+	await setRates(site, programme.id, { eventRates: "LEAD: 5.00 EUR, fee 0" });
 	const sly = await owner.submit(at, { ...typed, rate: "90", preview: "yes" });
 	assert.equal(sly.status, 303);
 	assert.deepEqual(commissionsIn((await owner.open(at)).text), commissionsIn(saved));

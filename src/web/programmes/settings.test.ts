@@ -3,9 +3,11 @@ import { test } from "node:test";
 import { setProgramme } from "../../../test/support/change-rows.ts";
 import type { AuditAction } from "../../domain/action.ts";
 import { shortenRate } from "../../domain/money.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { changeProgramme, termsOf } from "../../programmes/programme-terms.ts";
 import { noteAudit } from "../../store/queries/audit.ts";
+import { plain } from "../conversions/shop.test-support.ts";
 import { openFilledShop } from "../filled-shop.test-support.ts";
 import {
 	openAsOwner,
@@ -125,6 +127,40 @@ test("staff enter fixed amounts and rates for event types, and the shop reads th
 		entry?.detail ?? "",
 		/fixed commission: 0\.00 EUR → 1\.00 EUR; .*rates for event types: none → SALE: 9 %, fee 2 % and LEAD: 5\.00 EUR, fee 0 %/,
 	);
+});
+
+/** Returns the rows of the table "Rates over time", as text. */
+function historyIn(page: string): string[] {
+	const [, rest = ""] = page.split('id="rate-history"');
+	const [, body = ""] = /<tbody[^>]*>([\s\S]*?)<\/tbody>/.exec(rest) ?? [];
+	const rows = body.split("</tr>").map((row) => plain(row).replaceAll(/\s+/g, " ").trim());
+	return rows.filter((row) => row !== "");
+}
+
+test("staff and owners read on the settings which rates applied when, and developers and viewers do not", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t, {}, "Rates over time");
+	const staff = await site.signIn(await site.addStaff());
+	const path = `/programmes/${programme.public_id}/settings`;
+	assert.deepEqual(historyIn((await staff.open(path)).text), [
+		"2026-03-01 12:00:00 UTC now 8 % of the basket 2.5 % of the basket",
+	]);
+	site.moveClock(DAY_MS);
+	await staff.submit(path, { ...STAFF_FORM, eventRates: "LEAD: 5 EUR, fee 1 EUR" });
+	site.moveClock(DAY_MS);
+	await staff.submit(path, { ...STAFF_FORM, eventRates: "LEAD: 5 EUR, fee 1 EUR", name: "Only a new name" });
+	const rows = [
+		"2026-03-02 12:00:00 UTC now 9.25 % of the basket 5.00 EUR for each lead 3 % of the basket 1.00 EUR for each lead",
+		"2026-03-01 12:00:00 UTC 2026-03-02 12:00:00 UTC 8 % of the basket 2.5 % of the basket",
+	];
+	for (const reader of [staff, owner]) assert.deepEqual(historyIn((await reader.open(path)).text), rows);
+	assert.doesNotMatch((await staff.open(path)).text, /Earlier rates are not on record/);
+	for (const role of ["developer", "viewer"] as const) {
+		const browser = await site.signIn(await site.addPerson(programme, role));
+		assert.doesNotMatch((await browser.open(path)).text, /Rates over time/);
+	}
+	// The programme is older than its history, as after an upgrade.
+	await site.store.db.updateTable("programmes").set({ created_at_ms: 1 }).execute();
+	assert.match((await owner.open(path)).text, /Earlier rates are not on record/);
 });
 
 test("an owner changes name and approval window, but never rates or pixels", async (t) => {

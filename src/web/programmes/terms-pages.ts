@@ -21,6 +21,7 @@ import {
 	type Programme,
 	ratesOf,
 } from "../../store/queries/programmes.ts";
+import { readProgrammeHistory } from "../../store/queries/rates-on-record.ts";
 import { rateLines } from "../conversion-ui.ts";
 import { declareForm, type FilledForm, HIDDEN } from "../form.ts";
 import { sampleForm } from "../network/network-page.ts";
@@ -46,6 +47,7 @@ import {
 	withQuery,
 } from "../paths.ts";
 import { showPeople } from "../people/people-page.ts";
+import { rateHistorySection } from "../rate-history.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { archivedMessage, archiveSection } from "./archive-page.ts";
@@ -279,7 +281,7 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	return showPeople(c, deps, owner);
 }
 
-export function showSettings(c: WebContext): Promise<Response> {
+export async function showSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).kind === "staff";
 	const audit = withQuery(AUDIT_PATH, { programme: programme.public_id });
@@ -306,6 +308,7 @@ export function showSettings(c: WebContext): Promise<Response> {
 				title: "About this programme",
 				body: ui.padded(fixedFacts(programme, standingOf(c))),
 			}),
+			may(c, "manage") ? await rateHistory(deps, programme) : null,
 			isStaff ? archiveSection(programme) : null,
 		],
 	});
@@ -328,7 +331,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	if (!changed.ok) {
 		// If another person saved first, the form shows that person's values.
 		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");
-		return TERMS_FORM.refuse(c, changed, () => showSettings(c), isOvertaken ? {} : undefined);
+		return TERMS_FORM.refuse(c, changed, () => showSettings(c, deps), isOvertaken ? {} : undefined);
 	}
 	const path = settingsPath(programme.public_id);
 	if (changed.value.length === 0) return leadTo(c, path, "Nothing was changed.", "info");
@@ -366,6 +369,18 @@ function ownerForm(c: WebContext, programme: Programme): Html {
 		},
 		rows: ({ fields }) =>
 			html`${fields("shown")}<div class="form-grid">${fields("name", "approvalDays")}</div>${basketRows({ fields })}`,
+	});
+}
+
+async function rateHistory({ store }: WebDeps, programme: Programme): Promise<Content> {
+	const { currency } = programme;
+	return rateHistorySection({
+		history: await readProgrammeHistory(store.db, programme),
+		createdAtMs: programme.created_at_ms,
+		columns: [
+			{ title: "Commission", cell: (rates) => rateLines(effectiveCommissions(rates, null), currency) },
+			{ title: "Network fee", cell: (rates) => rateLines(effectiveFees(rates), currency) },
+		],
 	});
 }
 
