@@ -53,6 +53,13 @@ export function isTestEvent(composedEvent: string): boolean {
 	return composedEvent.split("\n")[TEST_LINE] === TEST;
 }
 
+/** Number of the line that has the commission. */
+const COMMISSION_LINE = 5;
+
+export function commissionOfEvent(composedEvent: string): string {
+	return composedEvent.split("\n")[COMMISSION_LINE] ?? "";
+}
+
 /** Returns the body of one attempt. It joins text, because it runs for every request, and only the order id needs escaping. */
 export function bodySentAt(event: EventName, composedEvent: string, sentAtMs: number): string {
 	const [

@@ -2,6 +2,7 @@
 // to the people of a programme whose conversions wait for a decision. queries/sale-news.ts says how no news is lost or
 // mailed twice.
 
+import { commissionOfEvent } from "../domain/event.ts";
 import { grants, PROGRAMME_ROLES } from "../domain/roles.ts";
 import {
 	dueOf,
@@ -26,7 +27,9 @@ import {
 	findSaleReaders,
 	findTimeZone,
 	listMovesForNews,
+	listPartnerChanges,
 	moveNewsPosition,
+	type PartnerChange,
 	postponeSaleNews,
 	type ReadMove,
 	readNewsPosition,
@@ -92,7 +95,12 @@ async function newsOfMoves(db: Db, moves: readonly ReadMove[], nowMs: number): P
 	const sales = await findCreditedSales(db, [...new Set(young.map(({ conversion_id }) => conversion_id))]);
 	if (sales.length === 0) return [];
 	const saleOf = new Map(sales.map((sale) => [sale.id, sale]));
-	const partnerIds = [...sales.map((sale) => sale.partner_id), ...young.map((move) => move.lost_partner_id)];
+	const changes = await listPartnerChanges(db, [...saleOf.keys()]);
+	const changesOf = Map.groupBy(changes, ({ conversion_id }) => conversion_id);
+	const partnerIds = [
+		...sales.map(({ partner_id }) => partner_id),
+		...changes.flatMap(({ lost_partner_id, gained_partner_id }) => [lost_partner_id, gained_partner_id]),
+	];
 	const readers = await findSaleReaders(db, [...new Set(partnerIds.filter((id) => id !== null))]);
 	const readersOf = Map.groupBy(readers, ({ partner_id }) => partner_id);
 	const zone = await findTimeZone(db);
@@ -100,15 +108,16 @@ async function newsOfMoves(db: Db, moves: readonly ReadMove[], nowMs: number): P
 		const sale = saleOf.get(move.conversion_id);
 		if (sale === undefined) return [];
 		const { public_id, programme_id, currency } = sale;
-		return partnersConcernedBy(move, sale).flatMap(({ partnerId, kind, commission }) =>
-			(readersOf.get(partnerId) ?? []).map(({ person_id, partner_id, mails_sales }): SaleNews => {
-				const { day, dueAtMs } = dueOf(move.at_ms, mails_sales, zone);
-				const named = `${public_id}: ${commission} ${currency}`;
-				return {
-					...{ person_id, day, partner_id, programme_id, kind, reason: move.reason ?? "", currency },
-					...{ sales: 1, commission, named, due_at_ms: dueAtMs },
-				};
-			}),
+		return partnersConcernedBy(move, sale, changesOf.get(sale.id) ?? []).flatMap(
+			({ partnerId, kind, commission }) =>
+				(readersOf.get(partnerId) ?? []).map(({ person_id, partner_id, mails_sales }): SaleNews => {
+					const { day, dueAtMs } = dueOf(move.at_ms, mails_sales, zone);
+					const named = `${public_id}: ${commission} ${currency}`;
+					return {
+						...{ person_id, day, partner_id, programme_id, kind, reason: move.reason ?? "", currency },
+						...{ sales: 1, commission, named, due_at_ms: dueAtMs },
+					};
+				}),
 		);
 	});
 }
@@ -119,17 +128,27 @@ interface Concerned {
 	commission: string;
 }
 
-/** Returns the partners for whom a move is news: the credited one, and the one who loses the sale to it or to nobody. */
-function partnersConcernedBy(move: ReadMove, sale: CreditedSale): Concerned[] {
+/**
+ * Returns the partners for whom a move is news: the one who was credited after it, and the one who loses the sale by it.
+ * Both are told the commission of that time, whatever happened to the sale since. `changes` are the moves that changed its
+ * partner, the newest first.
+ */
+function partnersConcernedBy(
+	move: ReadMove,
+	sale: CreditedSale,
+	changes: readonly PartnerChange[],
+): Concerned[] {
 	const kind = newsOfMove(move.move, sale.source);
-	const { lost_partner_id: lostBy, lost_commission: lost } = move;
+	const { lost_partner_id: lostBy, lost_commission: lost, announced_body: body } = move;
+	// The first change after the move took the sale from the partner who had it then.
+	const next = changes.findLast(({ id }) => id > move.id);
+	const partnerId = next === undefined ? sale.partner_id : next.lost_partner_id;
+	const commission = body === null ? sale.commission : commissionOfEvent(body);
 	return [
 		...(lostBy === null || lost === null
 			? []
 			: [{ partnerId: lostBy, kind: "uncredited" as const, commission: lost }]),
-		...(kind === null || sale.partner_id === null
-			? []
-			: [{ partnerId: sale.partner_id, kind, commission: sale.commission }]),
+		...(kind === null || partnerId === null ? [] : [{ partnerId, kind, commission }]),
 	];
 }
 

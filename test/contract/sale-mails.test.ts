@@ -3,6 +3,8 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
+import { decideConversion } from "../../src/conversions/decide.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
 import type { Move, Reason } from "../../src/domain/conversion.ts";
 import type { SaleMails } from "../../src/domain/sale-news.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
@@ -10,8 +12,8 @@ import { tellSales } from "../../src/mail/sale-news.ts";
 import { createPerson } from "../../src/people/people.ts";
 import type { Mail } from "../../src/ports.ts";
 import { findNewestMove } from "../../src/store/queries/announced-moves.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
-import { addPartnerPerson } from "../../src/store/queries/partners.ts";
+import { type Conversion, findByPublicId } from "../../src/store/queries/conversions.ts";
+import { addPartnerPerson, insertCode } from "../../src/store/queries/partners.ts";
 import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
 import {
@@ -186,6 +188,63 @@ eachDatabase("mails about money", (database) => {
 		await assign(open, other.public_id);
 		await tellAll();
 		doesNotMatch(textTo(otherEmail), /No longer/, "the partner stays the same");
+		await choose("none", otherId);
+	});
+
+	test("a mail names the partner and the commission that each move left, whatever happened to the sale since", async () => {
+		await choose("each");
+		const { store, deps } = site;
+		const staff = await signInAs(store, await site.addStaff());
+		const { partner: other, email: otherEmail } = await addPartner(site, "Successor");
+		await join(site, shop.programme, other, "20.0000");
+		const otherId = (await findPersonByEmail(store.db, otherEmail))?.id ?? 0;
+		await choose("each", otherId);
+		const code = { partnership_id: shop.partnership.id, programme_id: shop.programme.id };
+		await insertCode(store.db, { ...code, folded: "NEWS", code: "NEWS", created_at_ms: START_MS });
+		const programme = { ...shop.programme, credits_partners: 1 as const };
+		const report = {
+			...({ source: "postback", eventType: "SALE", orderId: "moved on", isTest: false } as const),
+			...{ basketValue: "100.00", occurredAtMs: null, couponCodes: ["NEWS"] },
+		};
+		const recorded = await store.transact((trx) => recordConversion(trx, deps, programme, report));
+		ok(recorded.ok);
+		const { conversion } = recorded.value;
+		const decide = async (decision: Parameters<typeof decideConversion>[3]) => {
+			const found = await findByPublicId(store.db, programme.id, conversion.public_id);
+			ok(found);
+			ok((await store.transact((trx) => decideConversion(trx, deps, found, decision))).ok);
+		};
+		const refund = { refundId: "R-1", value: { amount: "50.00" }, programId: programme.public_id };
+		await decide({ ...refund, move: "refund", decidedBy: "shop", reason: "RETURN" });
+		const input = { partner: other.public_id, reason: "a wrong code" };
+		ok((await assignAsShown(deps, staff, conversion.public_id, input)).ok);
+		await decide({ move: "approve", decidedBy: "shop" });
+		await decide({
+			...refund,
+			refundId: "R-2",
+			move: "refund",
+			decidedBy: "shop",
+			reason: "RETURN",
+			value: { amount: "25.00" },
+		});
+		await tellAll();
+		const linesTo = (email: string) =>
+			site.mailbox
+				.filter(({ to }) => to === email)
+				.flatMap(({ text }) => text.split("\n"))
+				.flatMap(
+					(line) => /^(\w[\w ]*): 1 sale, commission ([\d.]+ EUR)/.exec(line)?.slice(1).join(" ") ?? [],
+				);
+		deepEqual(linesTo(shop.email), [
+			"Recorded 8.00 EUR",
+			"No longer credited to you 4.00 EUR",
+			"Refunded in part 4.00 EUR",
+		]);
+		deepEqual(linesTo(otherEmail), [
+			"Credited to you 10.00 EUR",
+			"Approved 10.00 EUR",
+			"Refunded in part 5.00 EUR",
+		]);
 		await choose("none", otherId);
 	});
 

@@ -47,6 +47,7 @@ const NEWS_COLUMNS = [
 	"at_ms",
 	"lost_partner_id",
 	"lost_commission",
+	"announced_body",
 ] as const satisfies readonly (keyof MovesTable)[];
 
 export type ReadMove = Cursor & Pick<Selectable<MovesTable>, (typeof NEWS_COLUMNS)[number]>;
@@ -79,6 +80,24 @@ export async function findCreditedSales(db: Db, conversionIds: readonly number[]
 		.select("partnerships.partner_id")
 		.where("sale.id", "in", [NO_ID, ...conversionIds])
 		.where("sale.test", "=", 0)
+		.execute();
+}
+
+/** A move that credited a conversion to another partner, or from or to nobody. */
+export type PartnerChange = Pick<
+	Selectable<MovesTable>,
+	"id" | "conversion_id" | "lost_partner_id" | "gained_partner_id"
+>;
+
+/** Returns the moves that changed the partner of these conversions, the newest first. */
+export async function listPartnerChanges(db: Db, conversionIds: readonly number[]): Promise<PartnerChange[]> {
+	return db
+		.selectFrom("moves")
+		.select(["id", "conversion_id", "lost_partner_id", "gained_partner_id"])
+		.where("conversion_id", "in", [NO_ID, ...conversionIds])
+		.where("move", "=", "credit")
+		.where((eb) => eb.or([eb("lost_partner_id", "is not", null), eb("gained_partner_id", "is not", null)]))
+		.orderBy("id", "desc")
 		.execute();
 }
 
