@@ -63,7 +63,7 @@ eachDatabase("imported programmes and people", (database) => {
 			rows.map(({ action, detail }) => [action, detail]),
 			[
 				["person.imported", "owner"],
-				["programme.created", null],
+				["programme.created", "commission: 7.5 %, fee 2 %"],
 			],
 		);
 	});

@@ -32,6 +32,7 @@ import {
 	DEFAULT_APPROVAL_DAYS,
 	parseTerms,
 	rowOfTerms,
+	sayAllRates,
 	type Terms,
 	type TermsInput,
 } from "./programme-terms.ts";
@@ -119,7 +120,8 @@ export async function insertOpened(
 		...rowOfTerms(terms, currency),
 	});
 	const note = { personId: openerOf(way), programmeId: programme.id, subject: programme.public_id } as const;
-	await noteAudit(trx, { ...note, action: "programme.created" }, nowMs);
+	const detail = `commission: ${sayAllRates(terms, currency)}`;
+	await noteAudit(trx, { ...note, action: "programme.created", detail }, nowMs);
 	const invited = owner.value === null ? null : await giveOwner(trx, deps, way, owner.value, programme);
 	return succeed({ programme, owner: invited });
 }

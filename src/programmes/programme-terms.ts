@@ -121,6 +121,17 @@ export function rowOfTerms(terms: Terms, currency: string) {
 	} as const;
 }
 
+/** Writes all rates for the audit log, such as "8 % + 1.00 EUR, fee 2 %; LEAD: 5.00 EUR, fee 1.00 EUR". */
+export function sayAllRates(terms: Terms, currency: string): string {
+	const general = {
+		commission: { percent: terms.commissionRate, fixed: terms.commissionFixed },
+		fee: { percent: terms.feeRate, fixed: terms.feeFixed },
+	};
+	return [sayRates(general, currency), ...terms.eventRates.split("\n")]
+		.filter((each) => each !== "")
+		.join("; ");
+}
+
 export function termsOf(programme: Programme): Terms {
 	const { commission, fee, byType } = ratesOf(programme);
 	return {
