@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { expectCheap, REPETITIONS, repeatTo } from "../../test/support/hostile-texts.ts";
 import { COUNTRIES, nameOfCountry, parseCountry } from "./country.ts";
 
 function parse(text: string): string {
@@ -72,4 +73,12 @@ test("every country has one name, by which it is found again, and no name means 
 
 test("a code that is no country's stays readable, because old details may have it", () => {
 	deepEqual(["EU", "QQ", "x", ""].map(nameOfCountry), ["European Union", "QQ", "x", ""]);
+});
+
+test("a long text is refused before it is compared with names", async () => {
+	for (const part of REPETITIONS) {
+		await expectCheap(JSON.stringify(part), 20, () =>
+			parseCountry(`DE${repeatTo(512 * 1024, part)}`, "country"),
+		);
+	}
 });

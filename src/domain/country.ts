@@ -46,8 +46,8 @@ export function nameOfCountry(code: string): string {
 	return /^[A-Z]{2}$/.test(code) ? (ENGLISH.of(code) ?? code) : code;
 }
 
-/** Maximum length of a text that a refusal repeats. */
-const MAX_SHOWN_LENGTH = 60;
+/** Maximum length of a name. The longest one that the runtime knows has 49 characters. */
+const MAX_NAME_LENGTH = 60;
 
 /** Codes by the names of their countries, once a name was typed. */
 let codesByName: ReadonlyMap<string, string> | undefined;
@@ -57,10 +57,12 @@ export function parseCountry(text: string, field: string): Result<string> {
 	const typed = text.trim();
 	const code = typed.toUpperCase();
 	if (typed === "" || CODES.has(code)) return succeed(code);
+	const isLong = typed.length > MAX_NAME_LENGTH;
 	codesByName ??= readNames();
-	const named = codesByName.get(fold(typed));
+	// The length comes first, because sorting many combining marks takes quadratic time.
+	const named = isLong ? undefined : codesByName.get(fold(typed));
 	if (named !== undefined) return succeed(named);
-	const what = typed.length > MAX_SHOWN_LENGTH ? "This is no country" : `There is no country “${typed}”`;
+	const what = isLong ? "This is no country" : `There is no country “${typed}”`;
 	const detail = `${what}. Choose it from the list, or write its name or its two letters, such as Germany or DE.`;
 	return refuse("invalid_field", detail, field);
 }

@@ -6,14 +6,22 @@ import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { findNamedProgrammes } from "./kind.ts";
 
-/** Finds the programmes of a list. Refuses the whole list if one of them is not known. */
-export async function findListedProgrammes(db: Db, text: string): Promise<Result<Programme[]>> {
+/** Finds the programmes of a list of at most `most` lines. Refuses the whole list if one of them is not known. */
+export async function findListedProgrammes(
+	db: Db,
+	text: string,
+	most = Number.POSITIVE_INFINITY,
+): Promise<Result<Programme[]>> {
 	const lines = text.split(/[\r\n]+/).map((line) => line.trim().replace(/^"(.*)"$/, "$1"));
 	// A column that was copied from a spreadsheet may have its title.
 	const isTitle = /^\ufeff?programme$/i.test(lines[0] ?? "");
 	const named = lines.slice(isTitle ? 1 : 0).filter((line) => line !== "");
 	if (named.length === 0) {
 		return refuse("invalid_field", "Write one programme on each line, by its name or its ID.", "programmes");
+	}
+	if (named.length > most) {
+		const detail = `Name at most ${most} programmes at once. Issue the keys in parts.`;
+		return refuse("too_many_rows", detail, "programmes");
 	}
 	const programmeOf = await findNamedProgrammes(db, named);
 	const found = new Map<number, Programme>();

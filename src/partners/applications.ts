@@ -312,7 +312,8 @@ export function declineAllApplications(
 ): Promise<Result<number>> {
 	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
 		const all = await lockApplications(trx, programmeId);
-		const seen = all.filter(({ public_id }) => seenIds.includes(public_id));
+		const listed = new Set(seenIds);
+		const seen = all.filter(({ public_id }) => listed.has(public_id));
 		const [first] = seen;
 		if (first === undefined) return alreadyAnswered();
 		for (const application of seen) await removeApplication(trx, application);

@@ -1,6 +1,13 @@
 // Partner links are addresses of the form /c/<code>. They lead to a page of the shop and add a click ID.
 
-import { ANY_CODE_PATTERN, CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
+import {
+	ANY_CODE_PATTERN,
+	CODE_PATTERN,
+	type LandingHost,
+	landingUrl,
+	MAX_TARGET_LENGTH,
+	sayHost,
+} from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type PersonActor, transactAs } from "../people/actor.ts";
@@ -39,7 +46,7 @@ export function normalizeLink({ name, target, code }: PartnerLinkInput): Partner
 	const address = withScheme(target.trim());
 	return {
 		name: name.trim(),
-		target: URL.parse(address)?.href ?? address,
+		target: (address.length <= MAX_TARGET_LENGTH ? URL.parse(address)?.href : undefined) ?? address,
 		code: code.trim().toLowerCase(),
 	};
 }

@@ -410,12 +410,12 @@ export const CODE_SEPARATORS = /[\r\n,;]+/;
 
 export function readCodes(text: string): Result<CouponCodes> {
 	const lines = text.split(CODE_SEPARATORS).filter((line) => line.trim() !== "");
+	if (lines.length > MAX_CODES) return refuse("invalid_field", `Enter at most ${MAX_CODES} codes.`, "codes");
 	const codes = lines.map(parseName);
 	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {
 		const rule = `A coupon code has at most ${MAX_COUPON_CODE_CHARACTERS} characters. Enter one a line.`;
 		return refuse("invalid_field", rule, "codes");
 	}
-	if (codes.length > MAX_CODES) return refuse("invalid_field", `Enter at most ${MAX_CODES} codes.`, "codes");
 	return succeed(new Map(codes.flatMap((code) => (code === null ? [] : [[foldCode(code), code]]))));
 }
 

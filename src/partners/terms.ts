@@ -287,6 +287,9 @@ export function readProse(text: string): string {
 /** Form of a domain name that somebody can own. IP addresses and names without a dot do not match. */
 const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
 
+/** Maximum length of a line. A host name has at most 253 characters, and people may paste an address with it. */
+const MAX_HOST_LINE = 300;
+
 /** Form of a host on the developer's own machine or network, such as "localhost" or "192.168.1.7". */
 const LOCAL_HOST = /^(?:[a-z0-9-]+|[0-9.]+)$/;
 
@@ -296,15 +299,17 @@ const LOCAL_HOST = /^(?:[a-z0-9-]+|[0-9.]+)$/;
  */
 export function readHosts(text: string, allowsLocalHosts = false): Result<readonly LandingHost[]> {
 	const lines = text.split(/[\s,]+/).filter((line) => line !== "");
+	if (lines.length > MAX_HOSTS) return { ok: false, fault: tooManyHosts() };
 	const hosts = new Map<string, LandingHost>();
 	for (const line of lines) {
 		const withSubdomains = line.startsWith("*.");
 		const name = withSubdomains ? line.slice(2) : line;
-		const url = URL.parse(name.includes("//") ? name : `https://${name}`);
+		const address = name.includes("//") ? name : `https://${name}`;
+		const url = address.length <= MAX_HOST_LINE ? URL.parse(address) : null;
 		const isHost = HOST.test(url?.hostname ?? "");
 		const isLocal = allowsLocalHosts && LOCAL_HOST.test(url?.hostname ?? "");
 		if (url === null || !(isHost || isLocal)) {
-			const cure = `“${line}” is not a shop address. Enter names such as shop.example, one a line.`;
+			const cure = `“${line.slice(0, MAX_HOST_LINE)}” is not a shop address. Enter names such as shop.example, one a line.`;
 			return refuse("invalid_field", cure, "hosts");
 		}
 		if (url.port !== "" && !allowsLocalHosts) {
@@ -315,7 +320,7 @@ export function readHosts(text: string, allowsLocalHosts = false): Result<readon
 		// If a host is entered twice, with and without its subdomains, the wider entry wins.
 		hosts.set(host, { host, withSubdomains: withSubdomains || hosts.get(host)?.withSubdomains === true });
 	}
-	return hosts.size > MAX_HOSTS ? { ok: false, fault: tooManyHosts() } : succeed([...hosts.values()]);
+	return succeed([...hosts.values()]);
 }
 
 function tooManyHosts(): Fault {

@@ -51,7 +51,7 @@ export async function showManyKeys(c: WebContext, deps: WebDeps): Promise<Respon
 export async function issueKeys(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programmes: text } = await FORM.read(c);
 	const show = () => showManyKeys(c, deps);
-	const listed = text.trim() === "" ? null : await findListedProgrammes(deps.store.db, text);
+	const listed = text.trim() === "" ? null : await findListedProgrammes(deps.store.db, text, MAX_MANY_KEYS);
 	if (listed?.ok === false) return FORM.refuse(c, listed, show);
 	const programmeIds = listed === null ? null : listed.value.map(({ id }) => id);
 	const done = await issueManyKeys(deps, actorOf(c), { programmeIds, right: "report" });

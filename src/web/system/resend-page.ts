@@ -17,6 +17,8 @@ const FIELDS = ["from", "to", "programme"] as const;
 type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const PROGRAMMES_SHOWN = 100;
+/** The last moment that a Date can have. */
+const LAST_MS = 8_640_000_000_000_000;
 
 export async function showResend(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
@@ -73,7 +75,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 
 /** Finds the programmes with callbacks that failed in the period. If a time is invalid, it finds none. */
 async function findFailed({ store }: WebDeps, { from, to, programme }: Typed, zone: string, nowMs: number) {
-	const fromMs = minuteMs(from, zone) ?? Number.MAX_SAFE_INTEGER;
+	const fromMs = minuteMs(from, zone) ?? LAST_MS;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone) ?? 0);
 	const span = { fromMs, untilMs: Math.min(untilMs, nowMs) };
 	return { span, found: await listFailedReceivers(store.reader, span, programme.trim() || undefined) };
