@@ -1,45 +1,17 @@
 // Tests who may open each page, send each form and make each call with a token. The test tries every route in ROUTES as
 // every kind of visitor, and every call in TOKEN_ROUTES with every kind of token, and expects the outcome that the
-// route's `access` or `right` promises. A new route is therefore tested automatically. If a route has a parameter for which this file has no value, the test fails.
+// route's `access` or `right` promises. A new route is therefore tested automatically.
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { TOKEN_ROUTES } from "../api/token-api/routes.ts";
 import type { TokenRight } from "../domain/api-token.ts";
-import { EVENT_NAMES } from "../domain/event-name.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { createIdentityProvider } from "../outside/identity-provider.ts";
-import { COMMAND_LINE } from "../people/actor.ts";
-import { savePartnerUrl } from "../programmes/postback-url.ts";
-import { sendTestCallback } from "../programmes/test-callback.ts";
-import { adjustAccount } from "../statements/adjust.ts";
-import { addPartnerPerson, type Partner } from "../store/queries/partners.ts";
-import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
-import { addPartner } from "./partners/partner-shop.test-support.ts";
+import { FIELDS, openEveryPage, type Visitor } from "./every-page.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";
-import { issueMonth } from "./statements/issued-statements.test-support.ts";
-import {
-	type Browser,
-	createTestSite,
-	PASSWORD,
-	type Shown,
-	type TestSite,
-} from "./test-site.test-support.ts";
-
-type Visitor =
-	| "nobody"
-	/** The owner of a different programme. */
-	| "outsider"
-	| "owner"
-	| "developer"
-	| "viewer"
-	| "staff"
-	/** A person who signs in for a partner and belongs to no programme. */
-	| "partner"
-	/** A member of staff who has not set up the authenticator that the network requires. */
-	| "unprepared";
+import { type Browser, PASSWORD, type Shown } from "./test-site.test-support.ts";
 
 type Outcome =
 	| "allowed"
@@ -86,14 +58,6 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
  */
 const OF_WHOM = /(?:prg|ptn)_\w+/;
 const UNKNOWN = "prg_00000000000000000000000000";
-/** Values for all fields that any form requires, so that no form is refused because a field is missing. */
-const FIELDS = {
-	...{ name: "Taken over", approvalDays: "1", email: "thief@shop.example", role: "owner" },
-	...{ postbackUrl: "https://thief.example/", move: "approve", reason: "RETURN", since: "2020-01-01T00:00" },
-	...{ month: "2026-02", date: "2026-03-01", reference: "", amount: "5", currency: "EUR", payee: "Thief" },
-	...{ iban: "DE89370400440532013000", vatPercent: "1", postalAddress: "Nowhere", minimumEUR: "1" },
-	...{ method: "POST", target: "/", headers: "", body: "", secret: "", partnership: "pts_x" },
-};
 /**
  * Headers of a form sent from another site. Old browsers send only Origin, and all others also send
  * Sec-Fetch-Site.
@@ -104,7 +68,7 @@ const FOREIGN_FORMS = [
 ];
 
 test("a visitor without the right is redirected or sees no such page, and nothing changes", async (t) => {
-	const { shop, visit, pathOf } = await openService(t);
+	const { shop, visit, pathOf } = await openEveryPage(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
 		const before = await shop.site.storedText();
@@ -130,7 +94,7 @@ test("a visitor without the right is redirected or sees no such page, and nothin
 });
 
 test("a form from another site is refused, and nothing changes", async (t) => {
-	const { shop, visit, pathOf } = await openService(t);
+	const { shop, visit, pathOf } = await openEveryPage(t);
 	const senders = { nobody: await visit("nobody"), owner: await visit("owner"), staff: await visit("staff") };
 	const before = await shop.site.storedText();
 	for (const route of ROUTES.filter(({ method }) => method === "POST")) {
@@ -146,7 +110,7 @@ test("a form from another site is refused, and nothing changes", async (t) => {
 });
 
 test("a visitor with the right is answered, with the strict headers and without inline script or style", async (t) => {
-	const { visit, pathOf } = await openService(t);
+	const { visit, pathOf } = await openEveryPage(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
 		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
@@ -189,7 +153,7 @@ test("a call that reads needs a token that reads, and a call that changes one th
 });
 
 test("a call without the right is refused with its code, and nothing changes", async (t) => {
-	const { shop, visit } = await openService(t);
+	const { shop, visit } = await openEveryPage(t);
 	const { site, ids } = shop;
 	const staff = await visit("staff");
 	const issue = async (path: string, fields: Readonly<Record<string, string>>) => {
@@ -232,119 +196,6 @@ test("a call without the right is refused with its code, and nothing changes", a
 	}
 	assert.equal(await stored(), before);
 });
-
-interface Service {
-	shop: FilledShop;
-	/** Opens a new browser that is signed in as this kind of visitor. */
-	visit(visitor: Visitor): Promise<Browser>;
-	pathOf(route: Route): string;
-}
-
-async function openService(t: TestContext): Promise<Service> {
-	// Nobody listens there, so the pages of the provider say that it cannot be reached.
-	const provider = createIdentityProvider({
-		issuer: "http://127.0.0.1:1",
-		clientId: "ringback",
-		clientSecret: "none",
-	});
-	t.after(() => provider.close());
-	const companySignIn = {
-		provider,
-		label: "Company account",
-		isRequiredForStaff: false,
-		isForEveryone: false,
-	};
-	const shop = await openFilledShop(t, { change: { companySignIn } });
-	const { site, programme, owner } = shop;
-	const outsider = await site.addOwner(await site.addProgramme("Outsider"));
-	const developer = await site.addPerson(programme, "developer");
-	const viewer = await site.addPerson(programme, "viewer");
-	const ofPartner = await addPartner(site, "Blog");
-	// The outsider belongs to a partner, but not to the partner whose pages are requested.
-	const ofAnother = await addPartner(site, "Another");
-	await addPartnerPerson(site.store.db, ofAnother.partner.id, outsider.id);
-	const { statementId, statementJobId } = await issueStatement(site, ofPartner.partner);
-	const partnerDeliveryId = await sendTestTo(site, ofPartner.partner);
-	const staff = await site.addStaff();
-	// The forms about people change these two. The visitors themselves stay unchanged.
-	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
-	// This is the same service, except that staff need an authenticator.
-	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required", companySignIn } });
-	const values = new Map(
-		Object.entries({
-			...shop.ids,
-			programmeId: programme.public_id,
-			partnerId: ofPartner.partner.public_id,
-			statementId,
-			statementJobId,
-			tokenId: "tok_x",
-			token: "used",
-			code: "internal",
-			part: "install",
-		}),
-	);
-	return {
-		shop,
-		async visit(visitor) {
-			switch (visitor) {
-				case "nobody": {
-					const browser = site.browser();
-					return browser;
-				}
-				case "outsider":
-					return site.signIn(outsider);
-				case "owner":
-					return site.signIn(owner);
-				case "developer":
-					return site.signIn(developer);
-				case "viewer":
-					return site.signIn(viewer);
-				case "staff":
-					return site.signIn(staff);
-				case "partner":
-					return site.signIn(ofPartner);
-				case "unprepared":
-					return strict.signIn(staff);
-				default:
-					return visitor satisfies never;
-			}
-		},
-		pathOf: ({ path, access }) =>
-			path.replace(/:(\w+)/g, (_, name: string) => {
-				if (name === "personId") return (access === "staff" ? colleague : partner).public_id;
-				if (name === "deliveryId" && access === "partner") return partnerDeliveryId;
-				const value = values.get(name);
-				assert.ok(value, `no value for :${name} of ${path}`);
-				return value;
-			}),
-	};
-}
-
-/** Gives the partner a callback URL and sends a test to it. Returns the id of the delivery. */
-async function sendTestTo({ deps }: TestSite, { public_id }: Partner): Promise<string> {
-	const input = { url: "https://partner.example/hook", form: "json", events: EVENT_NAMES } as const;
-	assert.ok((await savePartnerUrl(deps, public_id, input, COMMAND_LINE)).ok);
-	const sent = await sendTestCallback(deps, public_id, "conversion.recorded", COMMAND_LINE);
-	assert.ok(sent.ok);
-	return sent.value;
-}
-
-/** Issues a statement to the partner. Returns its id and that of the job. */
-async function issueStatement(site: TestSite, partner: Partner) {
-	const bonus = { amount: "5", currency: "EUR", reason: "Bonus" };
-	// The bonus was added in the month before.
-	site.moveClock(-5 * DAY_MS);
-	assert.ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, bonus)).ok);
-	site.moveClock(5 * DAY_MS);
-	const [statement] = await issueMonth(site);
-	assert.ok(statement);
-	const { public_id: statementJobId } = await site.store.db
-		.selectFrom("jobs")
-		.select("public_id")
-		.where("kind", "=", "statements")
-		.executeTakeFirstOrThrow();
-	return { statementId: statement.public_id, statementJobId };
-}
 
 function ask(browser: Browser, route: Route, path: string): Promise<Shown> {
 	return route.method === "GET" ? browser.open(path) : browser.submit(path, FIELDS);

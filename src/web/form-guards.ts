@@ -17,12 +17,12 @@ type FormDeps = WebDeps & UploadDeps;
  * Maximum size of a form. The longest form has a pasted request for the signature check. This can have 128
  * KiB, and three times as much when encoded.
  */
-const MAX_FORM_BYTES = 512 * 1024;
+export const MAX_FORM_BYTES = 512 * 1024;
 /**
  * Maximum size of a form from a visitor who is not signed in. Such forms contain little more than a name and
  * a password.
  */
-const MAX_STRANGER_BYTES = 16 * 1024;
+export const MAX_STRANGER_BYTES = 16 * 1024;
 /**
  * Maximum number of fields. A form that selects all rows of a page has about sixty. Hundreds of thousands
  * would take seconds to parse.

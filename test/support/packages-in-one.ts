@@ -36,6 +36,7 @@ const IMPORTS: readonly string[] = [
 	"hono/body-limit",
 	"hono/cookie",
 	"hono/html",
+	"hono/request",
 	"hono/route",
 	"kysely",
 	"zod",
