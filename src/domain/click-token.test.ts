@@ -53,7 +53,7 @@ test("a click ID that was changed, cut or spelt differently does not open", () =
 	for (const other of [`${token}=`, `${token} `, ` ${token}`, token.replaceAll("-", "+"), "", "rbclick"]) {
 		if (other !== token) assert.equal(sealer.open(other), null, other);
 	}
-	for (let round = 0; round < 20_000; round++) {
+	for (let round = 0; round < 2_000; round++) {
 		const garbage = randomBytes(randomInt(0, 160));
 		if (garbage.length > 0) garbage[0] = 1;
 		assert.equal(sealer.open(garbage.toString("base64url")), null);

@@ -136,7 +136,7 @@ eachDatabase("search and order of conversions", (database) => {
 		}
 	});
 
-	test("every filter can be combined with every search and every sort order, page by page", async () => {
+	test("a search can be combined with every filter and every sort order, page by page", async () => {
 		const filters: readonly (readonly [ConversionFilter, (row: Conversion) => boolean])[] = [
 			[{}, () => true],
 			[{ status: "REJECTED" }, (row) => row.status === "REJECTED"],
@@ -155,25 +155,24 @@ eachDatabase("search and order of conversions", (database) => {
 			sale: (row: Conversion) => row.occurred_at_ms,
 			basket: (row: Conversion) => Number(row.basket_value) * 100,
 		} as const;
+		const text = "11";
+		const search = readOrderSearch(text);
 		for (const [filter, matches] of filters) {
-			for (const text of [undefined, "11"]) {
-				const search = text === undefined ? undefined : readOrderSearch(text);
-				const found = own().filter((row) => matches(row) && (text === undefined || having(text)(row)));
-				const asked = { ...filter, search, programmeId: programme.id };
-				const collected = await collectMatches(database.store.db, asked);
-				deepEqual(new Set(collected.rows?.map(({ id }) => id)), new Set(idsOf(found)));
-				equal(collected.count, found.length);
-				for (const by of ["recorded", "sale", "basket"] as const) {
-					for (const direction of ["asc", "desc"] as const) {
-						const sign = direction === "asc" ? 1 : -1;
-						const key = keys[by];
-						const sorted = found.toSorted((one, next) => sign * (key(one) - key(next) || one.id - next.id));
-						const what = JSON.stringify({ ...filter, text, by, direction });
-						// There are two pages, and the second begins after the last row of the first.
-						const limit = Math.max(7, Math.ceil(sorted.length / 2));
-						deepEqual(await pages(asked, { by, direction }, limit), idsOf(sorted), what);
-						deepEqual(await exported(asked, { by, direction }, limit), idsOf(sorted), what);
-					}
+			const found = own().filter((row) => matches(row) && having(text)(row));
+			const asked = { ...filter, search, programmeId: programme.id };
+			const collected = await collectMatches(database.store.db, asked);
+			deepEqual(new Set(collected.rows?.map(({ id }) => id)), new Set(idsOf(found)));
+			equal(collected.count, found.length);
+			for (const by of ["recorded", "sale", "basket"] as const) {
+				for (const direction of ["asc", "desc"] as const) {
+					const sign = direction === "asc" ? 1 : -1;
+					const key = keys[by];
+					const sorted = found.toSorted((one, next) => sign * (key(one) - key(next) || one.id - next.id));
+					const what = JSON.stringify({ ...filter, by, direction });
+					// There are two pages, and the second begins after the last row of the first.
+					const limit = Math.max(7, Math.ceil(sorted.length / 2));
+					deepEqual(await pages(asked, { by, direction }, limit), idsOf(sorted), what);
+					deepEqual(await exported(asked, { by, direction }, limit), idsOf(sorted), what);
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { EVENT_TYPES, REASONS, STATUSES } from "../../src/domain/conversion.ts";
 import type { EventSubject } from "../../src/domain/event.ts";
 import { EVENT_NAMES } from "../../src/domain/event-name.ts";
+import { ANY_CHARACTER } from "../support/any-character.ts";
 
 /** Characters that parsers, databases and JSON writers often handle wrongly. */
 const STUMBLING_BLOCKS = [
@@ -34,7 +35,7 @@ const STUMBLING_BLOCKS = [
 
 export const ANY_TEXT: fc.Arbitrary<string> = fc.oneof(
 	fc.string(),
-	fc.string({ unit: "binary" }),
+	fc.string({ unit: ANY_CHARACTER }),
 	fc.string({ unit: fc.constantFrom(...STUMBLING_BLOCKS), maxLength: 6 }),
 );
 

@@ -2,6 +2,7 @@
 // similar to an address of the shop.
 
 import fc from "fast-check";
+import { ANY_CHARACTER } from "./any-character.ts";
 
 export const LANDING_HOSTS = [
 	{ host: "shop.example", withSubdomains: false },
@@ -109,5 +110,5 @@ export const LANDING_TEXT: fc.Arbitrary<string> = fc.oneof(
 			.map(([scheme, user, host, port, pieces]) => [scheme, user, host, port, ...pieces].join("")),
 	},
 	fc.webUrl(),
-	fc.string({ unit: "binary", maxLength: 60 }),
+	fc.string({ unit: ANY_CHARACTER, maxLength: 60 }),
 );
