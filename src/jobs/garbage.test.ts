@@ -51,7 +51,7 @@ const PIECES = [
 eachDatabase("garbage", (database) => {
 	// Files are judged without the database. The rounds on PostgreSQL only check that the accepted rows can be
 	// stored there.
-	const rounds = database.kind === "SQLite" ? 150 : 30;
+	const rounds = database.kind === "SQLite" ? 80 : 10;
 
 	for (const kind of Object.values(JOB_KINDS)) {
 		const { name } = kind;
