@@ -19,7 +19,8 @@ import { PROXIES } from "./proxy-process.ts";
 import type { SlowClientsOrder } from "./slow-clients-process.ts";
 
 const CONNECTIONS = PUBLIC_LIMITS.maxConnections + 200;
-const CALLS = 15;
+/** Number of health checks and of sales. Half of them must be answered in time. */
+const CALLS = isLong ? 15 : 7;
 const MEDIAN_MS = 1_000;
 const MEGABYTE = 1024 * 1024;
 /**
