@@ -46,6 +46,13 @@ const GROUPS: readonly Group[] = [
 		patterns: ["test/contract/accounts-*.test.ts", "test/contract/section-*.test.ts"],
 		processes: 3,
 	},
+	{
+		name: "partners-and-refunds",
+		patterns: ["archive", "partner", "rates", "refunds", "sale"].map(
+			(subject) => `test/contract/${subject}*.test.ts`,
+		),
+		processes: 2,
+	},
 	// Separate from files that listen on a port, because a listener replaces the global Request by its own class.
 	{ name: "intake", patterns: ["test/contract/intake-*.test.ts"], processes: 1 },
 	{
@@ -60,6 +67,10 @@ const GROUPS: readonly Group[] = [
 		patterns: ["notices", "openapi", "privacy", "retention"].map((suite) => `test/${suite}/*.test.ts`),
 		processes: 3,
 	},
+	// Without under-load, which derives keys from passphrases at their full cost.
+	{ name: "backups", patterns: ["test/backup/!(under-load).test.ts"], processes: 2 },
+	// Without the files that run commands of the documents.
+	{ name: "documents", patterns: ["test/docs/!(operations|quick)*.test.ts"], processes: 1 },
 	{ name: "commands", patterns: ["test/command/*.test.ts"], processes: 3 },
 	{ name: "jobs-and-outside", patterns: ["src/jobs/*.test.ts", "src/outside/*.test.ts"], processes: 2 },
 	{ name: "receiver", patterns: ["receiver/src/**/*.test.ts"], processes: 1 },
