@@ -4,7 +4,7 @@
 // document, so that new ones are tested, too.
 //
 // The short form sends many repetitions in one text, and a few alone where texts are short. The long form sends each alone,
-// with a good beginning and without.
+// too, with a good beginning and without.
 
 import { equal, notEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -32,6 +32,8 @@ const FORM_LIMIT_MS = 80;
 const CALL_LIMIT_MS = 40;
 /** Size of the other fields of a call. */
 const FRAME_BYTES = 4 * 1024;
+/** Maximum length of a repetition that is alone in a field of a form. Quadratic time for it takes seconds. */
+const ALONE_BYTES = 128 * 1024;
 /** Length of a run of one repetition in the short form. Quadratic time for it exceeds the limits. */
 const FORM_RUN_BYTES = 15 * 1024;
 const CALL_RUN_BYTES = 12 * 1024;
@@ -256,7 +258,7 @@ function choicesOf({ fields }: FoundForm, name: string, { options }: FoundField)
 /** Separators of lists in a form. */
 const SEPARATORS = ["\n", ",", " "];
 
-/** Yields texts for a field. If `isAlone`, each repetition is sent alone, with a good beginning and without. */
+/** Yields texts for a field. If `isAlone`, each repetition is also sent alone, with a good beginning and without. */
 function* textsOf(
 	field: FoundField,
 	bytes: number,
@@ -271,10 +273,10 @@ function* textsOf(
 	const beginning = isUrl ? `${value}?a=` : value;
 	if (isAlone && options === null) {
 		for (const part of REPETITIONS) {
-			yield repeatTo(bytes, part);
-			yield `${beginning}${repeatTo(bytes, part)}!`;
+			const text = repeatTo(Math.min(bytes, ALONE_BYTES), part);
+			yield text;
+			yield `${beginning}${text}!`;
 		}
-		return;
 	}
 	const begin = (text: string, index: number) => (isUrl || index % 2 === turn % 2 ? beginning + text : text);
 	const runs = Math.floor(bytes / FORM_RUN_BYTES);
