@@ -36,10 +36,12 @@ export interface Entry {
 	 */
 	later?: { answers: Answers; expect: string };
 	/**
-	 * True if the verdict depends on an answer of the name server within a second. The entry is then tried
-	 * again if it fails, because the machine may be busy.
+	 * True if the verdict depends on an answer of the name server within a second. Such entries are judged after all
+	 * others, when the process has less to do. One that fails is tried again, because the machine may be busy.
 	 */
 	isTimed?: boolean;
+	/** Addresses that are dialled without a finding if the name server's other answer came too late. */
+	dialledIfLate?: readonly string[];
 }
 
 export interface Answers {
@@ -106,16 +108,19 @@ export async function judgeEntries(
 	};
 	const broken: string[] = [];
 	const judgeAll = async (workplace: Workplace, what: string, judge: Judge) => {
-		const waiting = entries.entries();
-		const judgeNext = async () => {
+		let judged = 0;
+		const judgeNext = async (waiting: Iterable<readonly [number, Entry]>) => {
 			for (const [index, entry] of waiting) {
 				const one = { entry, url: urlOf(entry, index), workplace, guard, log: opened.log };
 				const finding = await judgeInTime(entry, () => judge(one));
 				if (finding !== null) broken.push(`${one.url.slice(0, 100)} (${entry.what}): ${finding}`);
-				progress(`${what} ${index + 1} of ${entries.length}`);
+				progress(`${what} ${++judged} of ${entries.length}`);
 			}
 		};
-		await Promise.all(Array.from({ length: AT_ONCE }, judgeNext));
+		for (const isTimed of [false, true]) {
+			const waiting = entries.entries().filter(([, entry]) => (entry.isTimed ?? false) === isTimed);
+			await Promise.all(Array.from({ length: AT_ONCE }, () => judgeNext(waiting)));
+		}
 	};
 	await judgeAll(await openWorkplace(), "saved", judgeSaving);
 	if (guard.dials.length > 0) broken.unshift("saving dialled, and it must only look up");
@@ -124,7 +129,11 @@ export async function judgeEntries(
 
 	// The worst case is reported first. It is a dial to an address that no entry expects.
 	const wanted = new Set(
-		entries.flatMap(({ expect, later }) => [...dialsOf(expect), ...dialsOf(later?.expect ?? "")]),
+		entries.flatMap(({ expect, later, dialledIfLate = [] }) => [
+			...dialsOf(expect),
+			...dialsOf(later?.expect ?? ""),
+			...dialledIfLate.map(addressKey),
+		]),
 	);
 	const inside = guard.dials.filter(({ host }) => isIP(host) === 0 || !wanted.has(addressKey(host)));
 	broken.unshift(

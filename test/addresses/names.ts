@@ -123,13 +123,21 @@ const CHANGING_ENTRIES = rowsOf(CHANGES).map(
 	}),
 );
 
+const TIMED_ENTRIES = nameEntries("timed", TIMED).map((entry): Entry => {
+	const addresses = [entry.answers?.A, entry.answers?.AAAA].flatMap((reply) => reply?.answers ?? []);
+	const dialledIfLate = addresses
+		.map(({ data }) => data)
+		.filter((address) => !/^(?:10\.|fd00:)/.test(address));
+	return { ...entry, isTimed: true, dialledIfLate };
+});
+
 /**
  * All entries with names. Those with broken answers come first, because some of them take seconds and all
  * others run in the meantime.
  */
 export const NAME_ENTRIES: readonly Entry[] = [
 	...nameEntries("broken", PLAIN),
-	...nameEntries("timed", TIMED).map((entry) => ({ ...entry, isTimed: true })),
+	...TIMED_ENTRIES,
 	{ what: "a name nobody knows", at: "nowhere.names.example", expect: "fails ENOTFOUND" },
 	...MIXED_ENTRIES,
 	...CHANGING_ENTRIES,
