@@ -12,7 +12,7 @@ import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
 import { type Case, NOBODYS, ownersPages, partnersPages, staffPages, viewersPages } from "./page-cases.ts";
-import { findExcess, findFlaws, findInline, type MeasuredLooks } from "./page-checks.ts";
+import { findExcess, findFlaws, findInline, Measured } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openStatement, partnersStatements, staffStatements } from "./statement-cases.ts";
@@ -29,7 +29,7 @@ const PROVIDER = {
 export function testEveryPage(browser: () => Browser): void {
 	let setup: Setup;
 	let site: SampleNetwork;
-	const measured: MeasuredLooks = new Map();
+	const measured = new Measured();
 	before(async () => {
 		// There is no engine, so pending callbacks stay pending.
 		setup = await openSetup({ settings: { RINGBACK_ROLE: "web", ...PROVIDER } });
@@ -161,7 +161,7 @@ const TABLET_LOOK = `(() => {
 async function lookAt(
 	visitor: Visitor,
 	{ path, status, isBounded, act }: Case,
-	measured: MeasuredLooks,
+	measured: Measured,
 	fragments: Set<string>,
 ): Promise<void> {
 	const { page } = visitor;

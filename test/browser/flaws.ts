@@ -3,7 +3,7 @@
 import { deepEqual, match } from "node:assert/strict";
 import { test } from "node:test";
 import type { Browser } from "playwright-core";
-import { findFlaws, type MeasuredLooks } from "./page-checks.ts";
+import { findFlaws, Measured } from "./page-checks.ts";
 
 const LINES = "<p>Many lines of the same kind.</p>".repeat(40);
 
@@ -119,7 +119,7 @@ export function testFlaws(browser: () => Browser): void {
 	}
 
 	test("skipping looks that were measured on another page hides neither new looks nor looks that could not be measured there", async () => {
-		const measured: MeasuredLooks = new Map();
+		const measured = new Measured();
 		const style = ".cover { position: absolute; inset: 0; background: #fff } .late { color: #ddd }";
 		const late = '<p class="late">Hardly to be read.</p>';
 		deepEqual(await flawsOf(browser(), style, LINES, measured), []);
@@ -129,13 +129,26 @@ export function testFlaws(browser: () => Browser): void {
 			match(flaw, /^1440 px, light: color-contrast: <p class="late"/, page);
 		}
 	});
+
+	test("the other theme is measured for each new shape, and also for a known one that could not be measured", async () => {
+		const measured = new Measured();
+		const dark = ".cover { position: absolute; inset: 0; background: #fff } .night { color: #eee }";
+		const style = `.night { color: #111 } @media (prefers-color-scheme: dark) { ${dark} }`;
+		const night = '<p class="night">Read in daylight.</p>';
+		deepEqual(await flawsOf(browser(), style, LINES, measured), []);
+		deepEqual(await flawsOf(browser(), style, `${night}<div class="cover"></div>`, measured), []);
+		for (const page of ["the next", "the one after it"]) {
+			const [flaw = "nothing"] = await flawsOf(browser(), style, LINES + night, measured);
+			match(flaw, /^1440 px, dark: color-contrast: <p class="night"/, page);
+		}
+	});
 }
 
 async function flawsOf(
 	browser: Browser,
 	style: string,
 	body: string,
-	measured?: MeasuredLooks,
+	measured?: Measured,
 ): Promise<string[]> {
 	const page = await browser.newPage();
 	await page.setContent(
