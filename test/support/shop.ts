@@ -52,10 +52,21 @@ export interface Shop {
 
 const DEFAULT_NAMES = ["127.0.0.1", "::1", "localhost"];
 
+let shared: Promise<Certificates> | undefined;
+
+/** Returns the certificates of all shops of this process that do not ask for their own. */
+function sharedCertificates(): Promise<Certificates> {
+	shared ??= makeCertificates({ names: DEFAULT_NAMES });
+	return shared;
+}
+
 export async function startShop(options: ShopOptions = {}): Promise<Shop> {
 	const host = options.host ?? "127.0.0.1";
 	const certificates =
-		options.certificates ?? (await makeCertificates({ names: options.names ?? DEFAULT_NAMES }));
+		options.certificates ??
+		(options.names === undefined
+			? await sharedCertificates()
+			: await makeCertificates({ names: options.names }));
 	const requests: ShopRequest[] = [];
 	const sockets = new Set<Socket>();
 	const connectionIds = new Map<Socket, number>();
