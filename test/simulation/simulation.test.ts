@@ -8,7 +8,7 @@ import { runSeeds } from "./proof.ts";
 import { simulate } from "./simulation.ts";
 
 /** Number of seeds. Thirty seeds take half a minute on two idle cores. */
-const SEEDS = isLong ? 30 : 10;
+const SEEDS = isLong ? 30 : 6;
 
 test(`${SEEDS} seeds with faults break no promise`, async (t) => {
 	const totals = await runSeeds(1, SEEDS, noProgress);
