@@ -21,14 +21,14 @@ import {
 	PASSWORD,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { enterPassword } from "./access-setup.ts";
 
 const DEVICE_COOKIE = "__Host-ringback.device";
 const CONFIRM = "/account/authenticator/confirm";
 const OFF = "/account/authenticator/off";
 
-eachDatabase("the authenticator", (database) => {
+mainlyOn("SQLite", "the authenticator", (database) => {
 	let site: TestSite;
 
 	before(() => {

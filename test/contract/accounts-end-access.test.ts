@@ -20,7 +20,7 @@ import {
 } from "../../src/web/test-site.test-support.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock } from "../support/clock.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { addAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
@@ -147,7 +147,7 @@ const WAYS: readonly Way[] = [
 	]),
 ];
 
-eachDatabase("access that ends", (database) => {
+mainlyOn("PostgreSQL", "access that ends", (database) => {
 	let site: TestSite;
 	let setup: AccessSetup;
 

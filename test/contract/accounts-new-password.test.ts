@@ -16,7 +16,7 @@ import {
 	PASSWORD,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { askByMail, submitForLink } from "./access-setup.ts";
 
 const GUESSES_A_MINUTE = 20;
@@ -32,7 +32,7 @@ const LINKS: Readonly<Record<string, (site: TestSite, person: Person, boss: Brow
 	},
 };
 
-eachDatabase("a new password after many wrong ones", (database) => {
+mainlyOn("SQLite", "a new password after many wrong ones", (database) => {
 	let site: TestSite;
 	let networks = 0;
 
@@ -124,7 +124,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 	}
 });
 
-eachDatabase("API tokens and a new password", (database) => {
+mainlyOn("SQLite", "API tokens and a new password", (database) => {
 	let site: TestSite;
 
 	before(() => {

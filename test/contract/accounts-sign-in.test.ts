@@ -14,10 +14,10 @@ import { pruneAccess, pruneShortLived } from "../../src/store/queries/prune.ts";
 import { insertChallenge, listSessions } from "../../src/store/queries/sessions.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { enterPassword } from "./access-setup.ts";
 
-eachDatabase("signing in", (database) => {
+mainlyOn("SQLite", "signing in", (database) => {
 	test("the first link, an invitation, sessions, a new password and an authenticator all work", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const path = (await makeFirstStaffPath(site.deps)) ?? "";

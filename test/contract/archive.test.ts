@@ -21,13 +21,13 @@ import { listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammesByName, listKeylessProgrammes } from "../../src/store/queries/programmes.ts";
 import { setLandingHosts, setProgramme } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { addConversion, addCredit, addProgramme, newId } from "../support/rows.ts";
 import { signInAs } from "../support/signed-in.ts";
 
 const LIMIT = { limit: 1_000 };
 
-eachDatabase("archiving", (database) => {
+mainlyOn("SQLite", "archiving", (database) => {
 	const depsOf = () => ({ store: database.store, clock: createClock(), random: createRandom() });
 
 	async function addActor(kind: "staff" | "shop"): Promise<SignedInPerson> {

@@ -19,7 +19,7 @@ import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import { insertProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "../support/clock.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { assertNoErrors, prepareService } from "../support/open-service.ts";
 import { newProgramme } from "../support/rows.ts";
 import { startShop } from "../support/shop.ts";
@@ -97,7 +97,7 @@ describe("the brand in several processes on PostgreSQL", () => {
 	});
 });
 
-eachDatabase("the brand", (database) => {
+mainlyOn("SQLite", "the brand", (database) => {
 	const parts = () => partsOf(database.store);
 
 	test("the brand can be chosen again and again until the first signing secret exists", async () => {
@@ -152,7 +152,7 @@ eachDatabase("the brand", (database) => {
 	});
 });
 
-eachDatabase("the brand beside a sample programme", (database) => {
+mainlyOn("SQLite", "the brand beside a sample programme", (database) => {
 	test("the sample programme leaves the brand open, until a shop gets a key", async () => {
 		const deps = partsOf(database.store);
 		const network = createKnownNetwork(deps, null);

@@ -16,7 +16,7 @@ import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, START_MS } from "../support/clock.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
@@ -69,7 +69,7 @@ async function openFlooded(store: Store) {
 	return { clock, log, credentials, request, late, countLinkReads: () => linkReads };
 }
 
-eachDatabase("floods without a sign-in", (database) => {
+mainlyOn("PostgreSQL", "floods without a sign-in", (database) => {
 	test("a flood of unknown link codes is answered late without a query, and other clients still open links", async () => {
 		const { request, late, countLinkReads } = await openFlooded(database.store);
 		const [{ burst }] = UNKNOWN_CODE_RATES;

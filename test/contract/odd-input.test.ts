@@ -17,7 +17,7 @@ import {
 	newEmail,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { assertNoErrors, openService } from "../support/open-service.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
@@ -98,7 +98,7 @@ test("a form whose body breaks off or is not chunked correctly gets a 400, and n
 	assertNoErrors(opened.log);
 });
 
-eachDatabase("NUL characters", (database) => {
+mainlyOn("PostgreSQL", "NUL characters", (database) => {
 	test("a NUL character in an address leads to a 404 page, for every kind of visitor", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();

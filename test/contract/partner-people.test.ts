@@ -28,11 +28,11 @@ import {
 	PASSWORD,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { newId } from "../support/rows.ts";
 import { signInAs } from "../support/signed-in.ts";
 
-eachDatabase("people of partners", (database) => {
+mainlyOn("PostgreSQL", "people of partners", (database) => {
 	let site: TestSite;
 
 	before(() => {

@@ -13,7 +13,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, START_MS } from "../support/clock.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { until } from "../support/until.ts";
 
@@ -91,7 +91,7 @@ async function openPixels(store: Store) {
 	};
 }
 
-eachDatabase("floods of pixel calls", (database) => {
+mainlyOn("PostgreSQL", "floods of pixel calls", (database) => {
 	test("a flood of pixel calls from one address block is cut at its limit, needs no queries, and leaves one row a minute", async () => {
 		const setup = await openPixels(database.store);
 		const { burst } = PIXEL_RATES.addressBlock;

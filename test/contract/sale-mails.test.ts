@@ -26,11 +26,11 @@ import {
 import { createTestSite, START_MS, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import { signInAs } from "../support/signed-in.ts";
 import { until } from "../support/until.ts";
 
-eachDatabase("mails about money", (database) => {
+mainlyOn("SQLite", "mails about money", (database) => {
 	let site: TestSite;
 	let shop: Pick<PartnerShop, "site" | "programme" | "partner" | "partnership" | "email">;
 	let readerId = 0;

@@ -22,7 +22,7 @@ import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { signInAs } from "../support/signed-in.ts";
-import { DATABASE_KINDS } from "../support/test-database.ts";
+import { kindsMainly } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
 const LOOK_MS = 5_000;
@@ -30,7 +30,7 @@ const OWNERS = ["one@shop.example", "two@shop.example"];
 const STAYS = "stays@shop.example";
 const REMOVED = "removed@shop.example";
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of kindsMainly("SQLite")) {
 	describe(`mails about accounts and programmes (${kind})`, { concurrency: 2 }, () => {
 		test("a new key is mailed at once to every owner and nobody else, with person, time and advice", async (t) => {
 			const setup = await startSetup(t, kind);

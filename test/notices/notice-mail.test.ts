@@ -7,7 +7,7 @@ import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { newNotice } from "../support/notices.ts";
-import { DATABASE_KINDS } from "../support/test-database.ts";
+import { kindsMainly } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
 /**
@@ -21,7 +21,7 @@ const LATENESS_MS = 5 * MINUTE_MS;
  */
 const QUIET_OVER_MS = MAIL_INTERVAL_MS + MINUTE_MS;
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of kindsMainly("PostgreSQL")) {
 	describe(`notices by mail (${kind})`, { concurrency: 2 }, () => {
 		test("the first final failure is mailed at once to all owners of that programme and nobody else", async (t) => {
 			const setup = await startSetup(t, kind);

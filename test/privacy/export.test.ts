@@ -5,7 +5,7 @@ import { before, test } from "node:test";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { exportPartner } from "../../src/privacy/export-partner.ts";
 import { exportPerson } from "../../src/privacy/export-person.ts";
-import { eachDatabase } from "../support/databases.ts";
+import { mainlyOn } from "../support/databases.ts";
 import {
 	EMAIL,
 	type FilledNetwork,
@@ -20,7 +20,7 @@ import {
 type Exported = Readonly<Record<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;
 
-eachDatabase("an export", (database) => {
+mainlyOn("SQLite", "an export", (database) => {
 	let filled: FilledNetwork;
 	before(async () => {
 		filled = await fillNetwork(database.store);

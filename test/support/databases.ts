@@ -4,7 +4,7 @@
 import { after, before, describe } from "node:test";
 import type { Store } from "../../src/store/store.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
-import { createMigratedDatabase, DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
+import { createMigratedDatabase, DATABASE_KINDS, type DatabaseKind, kindsMainly } from "./test-database.ts";
 
 /**
  * Context of a suite. All fields except the kind are available when the first test starts, and `store` is
@@ -19,6 +19,14 @@ export interface SuiteDatabase {
 	 * SQLite it is the same store, because a second one in this process would block the first.
 	 */
 	readonly rival: Store;
+}
+
+/**
+ * Runs a suite whose statements have the same text on both databases. A short run takes only `kind`, and a long one takes
+ * both. It is PostgreSQL for what happens at the same moment in two processes.
+ */
+export function mainlyOn(kind: DatabaseKind, title: string, define: (database: SuiteDatabase) => void): void {
+	for (const each of kindsMainly(kind)) onDatabase(each, title, define);
 }
 
 export function eachDatabase(title: string, define: (database: SuiteDatabase) => void): void {
@@ -38,7 +46,6 @@ export function onDatabase(
 		before(async () => {
 			database = await createMigratedDatabase(kind);
 			store = database.open();
-			rival = kind === "SQLite" ? store : database.open();
 		});
 		after(() => database?.remove());
 		define({
@@ -50,7 +57,8 @@ export function onDatabase(
 				return requireValue(store);
 			},
 			get rival() {
-				return requireValue(rival);
+				rival ??= kind === "SQLite" ? requireValue(store) : requireValue(database).open();
+				return rival;
 			},
 		});
 	});

@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock } from "./clock.ts";
 import { createLog } from "./log.ts";
 import { createPostgresAtHand } from "./postgres.ts";
+import { isLong } from "./proof.ts";
 import {
 	createMigratedSqlite,
 	createSqliteDatabase,
@@ -26,6 +27,11 @@ export const MIGRATED_NAME_VARIABLE = "RINGBACK_TEST_MIGRATED_NAME";
 
 export const DATABASE_KINDS = ["SQLite", "PostgreSQL"] as const;
 export type DatabaseKind = (typeof DATABASE_KINDS)[number];
+
+/** Returns the kinds for a test whose statements have the same text on both: only `kind` in a short run, and both in a long one. */
+export function kindsMainly(kind: DatabaseKind): readonly DatabaseKind[] {
+	return isLong ? DATABASE_KINDS : [kind];
+}
 
 /** Opens a store. `location` is the path of a SQLite file or the URL of a PostgreSQL database. */
 export function openStore(kind: DatabaseKind, location: string): Store {
