@@ -53,6 +53,8 @@ const SORTS: readonly ConversionSort[] = (["recorded", "sale", "basket"] as cons
 eachDatabase("lists of conversions", (database) => {
 	let [programmeId, emptyProgrammeId] = [0, 0];
 	let rows: readonly Conversion[] = [];
+	/** Filters whose sums were checked. */
+	const summed = new Set<string>();
 
 	before(async () => {
 		const { store } = database;
@@ -96,6 +98,10 @@ eachDatabase("lists of conversions", (database) => {
 		for await (const batch of readAllConversions(db, filter, 50, sort))
 			exported.push(...batch.map(({ id }) => id));
 		deepEqual(exported, expected, nameOf(filter, sort));
+		// The sums have no order, so each filter is enough once.
+		const name = JSON.stringify(filter);
+		if (summed.has(name)) return;
+		summed.add(name);
 		const { rows: collected, count } = await collectMatches(db, filter);
 		deepEqual(collected?.map(({ id }) => id).toSorted(ascending), expected.toSorted(ascending));
 		equal(count, expected.length);
