@@ -69,6 +69,8 @@ const COMMANDS: readonly Command[] = [
 	licencesCommand,
 ];
 
+const ALTERNATIVES = new Intl.ListFormat("en-GB", { type: "disjunction" });
+
 /** Subcommands of the package for shop developers, whose executable is also called `ringback`. */
 const OF_THE_SHOP: readonly string[] = ["listen", "trigger"];
 
@@ -103,7 +105,9 @@ export async function main(
 		screen.error(
 			OF_THE_SHOP.includes(args[0] ?? "")
 				? `\`ringback ${args[0]}\` is a command of the shop's package, not of the service. Integration shows the line to paste, and /downloads on the service how to install the package.`
-				: `There is no command "${named}". ${sayHelp(family.length > 0 ? (args[0] ?? "") : "")}`,
+				: family.length > 0 && args.length === 1
+					? `\`ringback ${args[0]}\` is not complete. Use ${ALTERNATIVES.format(family.map(({ name }) => `\`ringback ${name}\``))}.`
+					: `There is no command "${named}". ${sayHelp(family.length > 0 ? (args[0] ?? "") : "")}`,
 		);
 		return EXIT.usage;
 	}

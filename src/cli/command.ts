@@ -108,7 +108,7 @@ export interface Answer {
 }
 
 /**
- * Creates a command that performs one operation on the database and reports the result in words or as JSON.
+ * Creates a command that performs one operation on an existing database and reports the result in words or as JSON.
  */
 export function workplaceCommand({ work, ...command }: WorkplaceCommand): Command {
 	return {
@@ -117,7 +117,7 @@ export function workplaceCommand({ work, ...command }: WorkplaceCommand): Comman
 		run: withSettings(async (options, screen, config) => {
 			// The import is made here, because commands that only print a text must not load the whole service.
 			const { openWorkplace } = await import("../service/workplace.ts");
-			const workplace = await openWorkplace(quietly(config));
+			const workplace = await openWorkplace(quietly(config), { mustExist: true });
 			try {
 				return sayResult(screen, await work(workplace, options, screen), options.flag("json"));
 			} finally {

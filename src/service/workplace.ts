@@ -25,7 +25,7 @@ import { findDifferentEnds } from "../store/postgres/doctor.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-network.ts";
 import { keepGivenBrand } from "../store/queries/network.ts";
 import { readNewestSealed } from "../store/queries/sealed-values.ts";
-import { MIGRATIONS, type MigrationReport } from "../store/schema/migrations.ts";
+import { findSchema, MIGRATIONS, type MigrationReport } from "../store/schema/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { openKeyRing, useKeyRing } from "./sealing-keys.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
@@ -72,6 +72,11 @@ export interface OpenOptions {
 	 * migrates the schema nor creates a missing key file.
 	 */
 	schema?: "migrate" | "inspect";
+	/**
+	 * Refuses a database that is missing or has no tables yet, instead of creating it. A command that works on stored data
+	 * would otherwise report success on an empty database, if DATABASE_URL is missing or wrong.
+	 */
+	mustExist?: boolean;
 	/** Called with the progress of a migration. By default the progress is logged. */
 	tellMigration?: (progress: string) => void;
 }
@@ -135,13 +140,14 @@ export async function openParts(
 	};
 	const { log, access, droppedLines } = openLog(config, options, identity);
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
-	if (schema !== "migrate") refuseMissingFile(config.database);
+	if (schema !== "migrate" || options.mustExist === true) refuseMissingFile(config.database);
 	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
 	/** Opened resources, which are closed in reverse order. */
 	const opened = new AsyncDisposableStack();
 	opened.defer(() => store.close());
 	try {
 		await refuseDifferentEnds(config.database, store);
+		if (options.mustExist === true && schema === "migrate") await refuseEmpty(store);
 		// The database's clock is read before any time is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
 		const clock = await openSharedClock(machineClock, readTime);
@@ -215,6 +221,15 @@ function refuseMissingFile(database: DatabaseSetting): void {
 	if (database.kind !== "sqlite" || database.path === ":memory:" || existsSync(database.path)) return;
 	throw new StartError(
 		`There is no database file ${resolve(database.path)}. Run \`ringback migrate\` to make it, or correct DATABASE_URL if it should be there.`,
+	);
+}
+
+/** Throws if the database has no tables of this program. */
+async function refuseEmpty({ db }: Store): Promise<void> {
+	const { version } = await findSchema(db);
+	if (version > 0) return;
+	throw new StartError(
+		"The database that DATABASE_URL names has no tables yet. Run `ringback migrate` to make them, or correct DATABASE_URL if they should be there.",
 	);
 }
 

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { type Ended, type Home, hasStack, openHome } from "../support/command-home.ts";
+import { type Ended, type Home, hasStack, openHome, openMigratedHome } from "../support/command-home.ts";
 
 const PROGRAMME = {
 	"--name": "Shop",
@@ -18,7 +18,7 @@ const PROGRAMME = {
 };
 
 test("the README's first steps create a person, a programme and a key, and print sentences", async (t) => {
-	const home = openHome(t);
+	const home = await openMigratedHome(t);
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
 		onlyOutput(user),
@@ -41,7 +41,7 @@ test("the README's first steps create a person, a programme and a key, and print
 });
 
 test("key issue-many writes keys of all programmes without one into a file that only its owner may read", async (t) => {
-	const home = openHome(t);
+	const home = await openMigratedHome(t);
 	await home.runHere("user create --email owner@shop.example --kind shop".split(" "));
 	for (const name of ["One", "Two", "Three"]) await home.runHere(programmeArgs({ "--name": name }));
 	const list = join(home.folder, "list.csv");
@@ -73,7 +73,7 @@ test("key issue-many writes keys of all programmes without one into a file that 
 });
 
 test("with --json each command prints one object, and the database holds neither the key nor the secret", async (t) => {
-	const home = openHome(t);
+	const home = await openMigratedHome(t);
 	const person = onlyJson(
 		await home.runHere("user create --email a@shop.example --kind shop --json".split(" ")),
 	);
@@ -127,7 +127,7 @@ test("with --json each command prints one object, and the database holds neither
 });
 
 test("user link replaces the old link by a new one with the public address", async (t) => {
-	const home = openHome(t);
+	const home = await openMigratedHome(t);
 	const settings = { PUBLIC_URL: "https://ringback.example" };
 	const made = onlyJson(await home.runHere([...userArgs("a@shop.example"), "--json"], settings));
 	const renewed = onlyJson(
@@ -139,7 +139,7 @@ test("user link replaces the old link by a new one with the public address", asy
 });
 
 test("user link lets staff past the company's sign-in only if it is asked to, and never mails the link", async (t) => {
-	const home = openHome(t);
+	const home = await openMigratedHome(t);
 	const settings = {
 		PUBLIC_URL: "https://ringback.example",
 		SMTP_URL: "smtp://127.0.0.1:1",
@@ -225,7 +225,7 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 ];
 
 test("a refusal exits with 1, says why in a sentence or as JSON, and creates nothing", async (t) => {
-	const home = openHome(t);
+	const home = await openMigratedHome(t);
 	equal((await home.runHere(userArgs("owner@shop.example"))).code, 0);
 	equal((await home.runHere(userArgs("staff@network.example", "staff"))).code, 0);
 	const before = readEverything(home);

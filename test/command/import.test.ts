@@ -6,7 +6,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
-import { type Home, hasStack, openHome } from "../support/command-home.ts";
+import { type Home, hasStack, openMigratedHome } from "../support/command-home.ts";
 
 const GUIDE = readFileSync(new URL("../../docs/operations/import.md", import.meta.url), "utf8");
 const KINDS = [
@@ -39,7 +39,7 @@ function read<Row>(home: Home, sql: string): Row[] {
 
 describe("ringback import", { concurrency: 2 }, () => {
 	test("ringback import imports the guide's sample files once, and nobody is notified", async (t) => {
-		const home = openHome(t);
+		const home = await openMigratedHome(t);
 		writeSamples(home);
 		for (const kind of KINDS) {
 			const shown = await home.runHere(["import", kind, join(home.folder, `${kind}.csv`)]);
@@ -65,7 +65,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 	});
 
 	test("the result file has advice for every line and no formula that runs, and can be imported again after corrections", async (t) => {
-		const home = openHome(t);
+		const home = await openMigratedHome(t);
 		writeSamples(home);
 		await home.runHere(["import", "programmes", join(home.folder, "programmes.csv"), "--yes"]);
 		const bad = `programme;order_id;status;sold_at;amount\nGarden Shop;=1+1;approved;1.2.2026;9,5\nGarden Shop;B;open;1.2.2026;1\n`;
@@ -86,7 +86,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 	});
 
 	test("ringback import reports a missing file", async (t) => {
-		const ended = await openHome(t).runHere(["import", "people", "nowhere.csv"]);
+		const ended = await (await openMigratedHome(t)).runHere(["import", "people", "nowhere.csv"]);
 		deepEqual([ended.code, ended.stderr], [1, "There is no file nowhere.csv. Check the name.\n"]);
 		equal(hasStack(ended), false);
 	});

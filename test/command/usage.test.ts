@@ -1,7 +1,7 @@
 // Tests help at every level, and the messages about a command line that cannot be understood.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { hasStack, openHome } from "../support/command-home.ts";
 
@@ -72,7 +72,8 @@ describe("wrong usage prints the mistake and where to find help in a few lines, 
 	const cases: readonly [args: string, problem: RegExp, help: RegExp][] = [
 		["bogus", /^There is no command "bogus"\. /, /See `ringback --help`\.$/m],
 		["listen --json", /^`ringback listen` is a command of the shop's package, .*\/downloads/m, /Integration/],
-		["user", /^There is no command "user"\. /, /See `ringback user --help`\.$/m],
+		["user", /^`ringback user` is not complete\. /, /Use `ringback user create` or `ringback user link`\.$/m],
+		["user make", /^There is no command "user make"\. /, /See `ringback user --help`\.$/m],
 		["serve --port 80", /^--port is not an option here\./m, /^See `ringback serve --help`\.$/m],
 		["migrate now", /^"now" is not expected here\.$/m, /^See `ringback migrate --help`\.$/m],
 		["user create --email a@b.example", /^--kind is missing: /m, /^See `ringback user create --help`\.$/m],
@@ -93,4 +94,47 @@ describe("wrong usage prints the mistake and where to find help in a few lines, 
 			deepEqual(readdirSync(home.folder), [], "nothing was begun");
 		});
 	}
+});
+
+describe("a command that works on stored data refuses a database that is not there, and creates nothing", () => {
+	const commands = [
+		"user create --email a@b.example --kind staff",
+		"user link --email a@b.example",
+		"person export a@b.example",
+		"person erase a@b.example --yes",
+		"partner export ptn_x",
+		"partner erase ptn_x --yes",
+		"programme create --name S --owner a@b.example --currency EUR --commission 8 --fee 2 --approval-days 30",
+		"key issue --programme prg_x",
+		"key issue-many --result keys.csv",
+		"import people people.csv --yes",
+		"record-backup succeeded",
+		"record-restore --at 2026-01-01",
+		"rekey",
+		"rekey --dry-run",
+		"owed",
+		"hold",
+		"release",
+		"resend failed --from 2026-01-01",
+		"backup copy.backup",
+		"verify",
+	];
+	for (const command of commands) {
+		test(`"ringback ${command}" without a database`, async (t) => {
+			const home = openHome(t);
+			const ended = await home.runHere(command.split(" "));
+			match(ended.stderr, /^There is no database (?:file )?\S*ringback\.db\b/);
+			equal(ended.code === 0, false);
+			deepEqual(readdirSync(home.folder), []);
+		});
+	}
+
+	test("a database without tables is refused, too", async (t) => {
+		const home = openHome(t);
+		writeFileSync(home.databasePath, "");
+		const ended = await home.runHere(["hold"]);
+		equal(ended.code, 1);
+		match(ended.stderr, /^The database that DATABASE_URL names has no tables yet\. Run `ringback migrate`/);
+		deepEqual(readdirSync(home.folder), ["ringback.db"]);
+	});
 });

@@ -83,6 +83,14 @@ export function openHome(t: Cleaning): Home {
 	};
 }
 
+/** Opens a folder with a database that has the current schema and no rows. */
+export async function openMigratedHome(t: Cleaning): Promise<Home> {
+	const home = openHome(t);
+	const { code, stderr } = await home.runHere(["migrate"]);
+	if (code !== 0) throw new Error(stderr);
+	return home;
+}
+
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 async function runHere(args: readonly string[], settings: Settings): Promise<Ended> {
