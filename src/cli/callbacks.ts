@@ -170,6 +170,7 @@ export const resendCommand = workplaceCommand({
 		const untilMs = options.text("to") === "" ? clock.nowMs() : readWrittenTime(options.text("to"));
 		if (fromMs === null || untilMs === null)
 			return refuse("invalid_field", '--from and --to take a time such as "2026-03-01 12:00".');
+		if (untilMs <= fromMs) return refuse("invalid_field", "--to must be a later time than --from.");
 		const span = { fromMs, untilMs };
 		const programme = options.text("programme") || undefined;
 		if (programme !== undefined && !(await isKnownOwner(store.db, programme)))

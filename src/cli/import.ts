@@ -37,7 +37,10 @@ export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 		summary: `${SUMMARIES[name]} Shows a preview, and imports with --yes. You can run the same file again: existing values stay as they are.`,
 		argument: { value: "FILE", help: "a CSV file; `ringback guide import` shows one of each kind" },
 		options: {
-			yes: { type: "boolean", help: "import it; without it, only a preview is shown" },
+			yes: {
+				type: "boolean",
+				help: "import it; without it, only a preview is shown, and the exit code is 1",
+			},
 			...(JOB_KINDS[name].invitesLater === undefined
 				? {}
 				: { invite: { type: "boolean", help: "mail everybody their invitation" } as const }),

@@ -28,7 +28,7 @@ const TO_OPTION = {
 } as const;
 const YES_OPTION = {
 	type: "boolean",
-	help: "erase; without it, only what would be erased is shown",
+	help: "erase; without it, only what would be erased is shown, and the exit code is 1",
 } as const;
 const PERSON_ARGUMENT = { value: "EMAIL|ID", help: "the person's e-mail address, or ID (usr_…)" };
 const PARTNER_ARGUMENT = {
@@ -134,9 +134,9 @@ export const partnerEraseCommand = workplaceCommand({
 		if (!judged.ok) return judged;
 		const years = workplace.config.statementYears;
 		const lines = [
-			`${partner.name} is erased:`,
+			`${partner.name} would be erased:`,
 			"  its partnerships, clicks, links, coupon codes, API tokens and callbacks end",
-			...erasedPeople.map(({ email }) => `  ${email} signs in for nothing else and is erased, too`),
+			...erasedPeople.map(({ email }) => `  ${email} signs in for nothing else and would be erased, too`),
 			...keptPeople.map(({ email }) => `  ${email} no longer signs in for it, and keeps the account`),
 			"  name, site, payment details, texts and sub IDs are removed",
 			`  amounts, IDs and dates stay. Issued statements keep both parties for ${count(years, "year")} after the year of their issue`,
@@ -158,7 +158,7 @@ function describePerson({ email }: Person, preview: PersonPreview, keepsKeys: bo
 	const isOne = sessions + links + tokens.length === 1;
 	const keysEnd = keepsKeys ? "stay valid" : "are revoked; --keep-keys leaves them valid";
 	return [
-		`${email} is erased:`,
+		`${email} would be erased:`,
 		...(ends.length === 0
 			? []
 			: [`  ${new Intl.ListFormat("en-GB").format(ends)} ${isOne ? "ends" : "end"}`]),
@@ -209,7 +209,7 @@ async function finish(workplace: Workplace, erasures: readonly Erasure[]): Promi
 	const open = present.flatMap((erasure) => erasure?.due_at_ms ?? []);
 	const isFinished = open.length === 0;
 	const commands = new Intl.ListFormat("en-GB").format(ids.map((id) => `\`${commandToErase(id)}\``));
-	const later = `The service looks once more after ${utcMinute(Math.max(...open, 0))}, because a process may still store what it began before. If no service runs, run ${commands} then.`;
+	const later = `The service searches for the names once more after ${utcMinute(Math.max(...open, 0))}, because a process may still store what it began before the erasure. If no service runs, run ${commands} then.`;
 	return succeed({
 		json: { erased: ids, isFinished },
 		text: [

@@ -59,8 +59,11 @@ function readFacts(options: Options, nowMs: number): Result<Facts> {
 	const at = options.text("at");
 	const atMs = at === "" ? nowMs : readWrittenTime(at);
 	if (atMs === null) return refuse("invalid_field", '--at takes a time such as "2026-03-01 02:30".');
-	if (atMs > nowMs + MAX_FUTURE_MS || atMs < nowMs - MAX_AGE_MS) {
-		return refuse("invalid_field", `--at is a time of the last year. Here it is ${isoTime(nowMs)}.`);
+	if (atMs > nowMs + MAX_FUTURE_MS) {
+		return refuse("invalid_field", `--at is in the future, because it is ${isoTime(nowMs)} now. Enter UTC.`);
+	}
+	if (atMs < nowMs - MAX_AGE_MS) {
+		return refuse("invalid_field", "--at is more than a year ago. Enter the time at which the backup began.");
 	}
 	const size = options.text("size");
 	if (size !== "" && !/^\d{1,15}$/.test(size)) return refuse("invalid_field", "--size is a number of bytes.");

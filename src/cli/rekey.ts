@@ -48,8 +48,10 @@ function total(counts: ReadonlyMap<string, number>): number {
 	return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-function sayCount(count: number): string {
-	return count === 1 ? "1 value was" : `${count} values were`;
+/** Says how many values were sealed again, with a colon if the list of them follows. */
+function sayResealed(count: number): string {
+	if (count === 0) return "Nothing had to be sealed again.";
+	return count === 1 ? "1 value was sealed again:" : `${count} values were sealed again:`;
 }
 
 const UNOPENED =
@@ -83,7 +85,7 @@ function answerReport(report: RekeyReport): Answer {
 	const { isReplaced } = report;
 	const text = [
 		isReplaced
-			? `The key ${presentId} has replaced ${formerId ?? "the former one"}, and sealed everything. ${sayCount(total(resealed))} sealed again:`
+			? `The key ${presentId} has replaced ${formerId ?? "the former one"}, and sealed everything. ${sayResealed(total(resealed))}`
 			: `Nothing was replaced: the key ${presentId} in RINGBACK_SECRET_KEY already seals everything. ${TO_REPLACE}`,
 		...describeCounts(resealed),
 		...(unopened.size === 0 ? [] : [UNOPENED, ...describeCounts(unopened)]),

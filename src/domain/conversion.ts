@@ -277,7 +277,7 @@ export function parseEventType(text: string): Result<EventType> {
 export function parseReason(text: string | undefined): Result<Reason> {
 	const known = REASONS.join(", ");
 	if (text === undefined || text === "") {
-		return refusalOf("missing_reason", { known }, "Choose a reason first: the callback names it.");
+		return refusalOf("missing_reason", { known }, "Choose a reason first. The shop and the partner read it.");
 	}
 	const reason = REASONS.find((known) => known === text);
 	if (reason !== undefined) return succeed(reason);

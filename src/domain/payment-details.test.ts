@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import {
+	describeChange,
 	groupIban,
-	hintOfAccount,
 	type PaymentDetailsInput,
 	parseIban,
 	parsePaymentDetails,
@@ -27,7 +27,6 @@ test("details are stored in one form: capital letters, and an IBAN without space
 		iban: "DE89370400440532013000",
 		bic: "COBADEFFXXX",
 	});
-	equal(hintOfAccount(parsed.value), "IBAN …3000");
 	equal(groupIban(parsed.value.iban), "DE89 3704 0044 0532 0130 00");
 });
 
@@ -86,5 +85,22 @@ test("each wrong field is refused by its name", () => {
 test("a partner without an IBAN has another account", () => {
 	const parsed = parsePaymentDetails({ ...GOOD, iban: "", bic: "", account: "paypal@blog.example" });
 	ok(parsed.ok);
-	equal(hintOfAccount(parsed.value), "another account …le");
+	equal(describeChange(null, parsed.value), "none → another account …le");
+});
+
+test("a change is described by the ends of the accounts and the names of the other fields, without their values", () => {
+	const before = parsePaymentDetails(GOOD);
+	ok(before.ok);
+	const change = (changed: Partial<PaymentDetailsInput>) => {
+		const after = parsePaymentDetails({ ...GOOD, ...changed });
+		ok(after.ok);
+		return describeChange(before.value, after.value);
+	};
+	equal(change({ payee: "Other GmbH" }), "new payee");
+	equal(change({ address: "Gasse 2", country: "AT", vatId: "" }), "new address, country, VAT ID");
+	equal(change({ iban: "NL91ABNA0417164300" }), "IBAN …3000 → IBAN …4300");
+	equal(
+		change({ payee: "Other", iban: "", bic: "", account: "paypal@blog.example" }),
+		"IBAN …3000 → another account …le; new payee, BIC",
+	);
 });

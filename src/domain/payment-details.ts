@@ -61,9 +61,34 @@ function findContradiction({ iban, bic, account }: PaymentDetails): Fault | null
 	return null;
 }
 
-/** Describes the account for the audit log and for mails, without revealing it: "IBAN …1234". */
-export function hintOfAccount({ iban, account }: PaymentDetails): string {
+/** Describes the account without revealing it: "IBAN …1234". */
+function hintOfAccount({ iban, account }: PaymentDetails): string {
 	return iban === "" ? `another account …${account.slice(-2)}` : `IBAN …${iban.slice(-4)}`;
+}
+
+const FIELD_WORDS: Readonly<Record<keyof PaymentDetails, string>> = {
+	payee: "payee",
+	address: "address",
+	country: "country",
+	vatId: "VAT ID",
+	iban: "IBAN",
+	bic: "BIC",
+	account: "other account",
+};
+
+/**
+ * Describes a change for the audit log and for mails: the account as a hint, and the names of the other fields that
+ * changed. `before` is null if there were no details.
+ */
+export function describeChange(before: PaymentDetails | null, after: PaymentDetails): string {
+	if (before === null) return `none → ${hintOfAccount(after)}`;
+	const changed = PAYMENT_FIELDS.filter((field) => before[field] !== after[field]);
+	const isOtherAccount = before.iban !== after.iban || before.account !== after.account;
+	const others = changed.filter((field) => field !== "iban" && field !== "account");
+	return [
+		...(isOtherAccount ? [`${hintOfAccount(before)} → ${hintOfAccount(after)}`] : []),
+		...(others.length === 0 ? [] : [`new ${others.map((field) => FIELD_WORDS[field]).join(", ")}`]),
+	].join("; ");
 }
 
 /** Writes an IBAN in groups of four, as people read it. */

@@ -136,7 +136,8 @@ export const TOKEN_FAULTS = {
 		foreign_target: {
 			status: 422,
 			meaning: "The link's target is not at one of the shop's confirmed addresses.",
-			detail: "Enter an address that starts with https://, is at shop.example, and has no other port.",
+			detail:
+				"Enter an address of the shop, without a port. It must begin with https:// and one of these hosts: shop.example.",
 			field: "target",
 		},
 		not_allowed: {

@@ -201,7 +201,27 @@ async function* asText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 	yield decode(decoder, null);
 }
 
-function decoderFor([first, second]: Uint8Array): TextDecoder {
+/** First bytes of files that are uploaded by mistake, in hexadecimal, and what they are. */
+const OTHER_FILES: readonly [start: string, advice: string][] = [
+	[
+		"504b0304",
+		"The file is a workbook or an archive, not a CSV file. In Excel choose “Save as” and “CSV UTF-8”, in LibreOffice “Text CSV”, and upload that file.",
+	],
+	["d0cf11e0", "The file is an old workbook, not a CSV file. Open it, save it as CSV, and upload that file."],
+	["89504e47", "The file is a picture, not a CSV file. Choose the CSV file."],
+	["ffd8ff", "The file is a picture, not a CSV file. Choose the CSV file."],
+	["25504446", "The file is a PDF document, not a CSV file. Export the table as CSV, and upload that file."],
+];
+
+function refuseOtherFiles(first: Uint8Array): void {
+	const start = Buffer.from(first.subarray(0, 4)).toString("hex");
+	const other = OTHER_FILES.find(([known]) => start.startsWith(known));
+	if (other !== undefined) throw new FileRefusedError(other[1]);
+}
+
+function decoderFor(bytes: Uint8Array): TextDecoder {
+	refuseOtherFiles(bytes);
+	const [first, second] = bytes;
 	const isMarked = first !== undefined && second !== undefined && first + second === 0xff + 0xfe;
 	const name = !isMarked ? "utf-8" : first === 0xff ? "utf-16le" : "utf-16be";
 	return new TextDecoder(name, { fatal: true });

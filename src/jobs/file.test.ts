@@ -134,8 +134,12 @@ const HISTORY = "programme,order_id,status,sold_at,amount";
 const REFUSED: readonly [what: string, file: string | Uint8Array, detail: RegExp, kind?: JobKindName][] = [
 	["nothing", "", /The file is empty\. The first line must name the columns: decision; if needed also/],
 	["only a header", "orderId,decision\n", /a header but no rows/],
-	["no header", "A-1,approve\n", /Line 1: there is no column “A-1” or “approve”/],
-	["a misspelt column", "orderId,decision,reson\nA,approve,\n", /there is no column “reson”/],
+	[
+		"no header",
+		"A-1,approve\n",
+		/Line 1: the columns “A-1” and “approve” are not known, and the column decision is missing/,
+	],
+	["a misspelt column", "orderId,decision,reson\nA,approve,\n", /the column “reson” is not known/],
 	["no decision column", "orderId,reason\nA,\n", /Line 1: the column decision is missing/],
 	[
 		"no column that names anything",
@@ -155,8 +159,14 @@ const REFUSED: readonly [what: string, file: string | Uint8Array, detail: RegExp
 		/has letters that are not in UTF-8.*plain “CSV” on Windows.*choose “Save as” and “CSV UTF-8”/,
 	],
 	["half a letter at its end", new Uint8Array([0xff, 0xfe, 0x6f]), /not in UTF-8/],
-	["a picture", new Uint8Array(5_000).map((_, at) => (at * 197) % 256), /not in UTF-8|no column/],
-	["a column more", `${HISTORY},colour\n`, /there is no column “colour”/, "conversions"],
+	["a picture", Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"), /a picture, not a CSV file/],
+	[
+		"a workbook",
+		Buffer.from("504b0304140006000800", "hex"),
+		/a workbook or an archive, not a CSV file\. In Excel/,
+	],
+	["random bytes", new Uint8Array(5_000).map((_, at) => (at * 197) % 256), /not in UTF-8|is not known/],
+	["a column more", `${HISTORY},colour\n`, /the column “colour” is not known/, "conversions"],
 	["a column less", "programme,order_id,status,sold_at\n", /the column amount is missing/, "conversions"],
 ];
 

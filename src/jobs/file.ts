@@ -84,7 +84,7 @@ function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobCol
 	}
 	const missing = columns.filter((column) => column.isOptional !== true && !positions.has(column));
 	const has = (name: string) => columns.some((column) => column.name === name && positions.has(column));
-	problems.push(...sayUnknown(unknown), ...missing.map(({ name }) => `the column ${name} is missing`));
+	problems.push(...sayUnknown(unknown), ...sayMissing(missing.map(({ name }) => name)));
 	if (problems.length === 0) problems.push(...(kind.checkHeader?.(has) ?? []));
 	if (problems.length === 0) return positions;
 	throw new FileRefusedError(`Line 1: ${problems.join(", and ")}. ${adviceOn(kind)}`);
@@ -96,7 +96,15 @@ const MAX_NAME_CHARACTERS = 40;
 function sayUnknown(unknown: readonly string[]): string[] {
 	const named = unknown.slice(0, MAX_NAMED_COLUMNS).map((name) => `“${name.slice(0, MAX_NAME_CHARACTERS)}”`);
 	const rest = unknown.length - named.length;
-	return named.length === 0 ? [] : [`there is no column ${named.join(" or ")}${rest > 0 ? " …" : ""}`];
+	if (named.length === 0) return [];
+	const listed = new Intl.ListFormat("en-GB").format([...named, ...(rest > 0 ? [`${rest} more`] : [])]);
+	return [unknown.length === 1 ? `the column ${listed} is not known` : `the columns ${listed} are not known`];
+}
+
+function sayMissing(missing: readonly string[]): string[] {
+	if (missing.length === 0) return [];
+	const listed = new Intl.ListFormat("en-GB").format(missing);
+	return [missing.length === 1 ? `the column ${listed} is missing` : `the columns ${listed} are missing`];
 }
 
 function namesOf({ name, aliases = name }: JobColumn): string[] {

@@ -152,7 +152,7 @@ function readTarget(
 	const detail =
 		hosts.length === 0
 			? `No link can lead to “${programmeName}” yet. Enter or confirm its shop addresses on ${page} first.`
-			: `The target must start with https://, have no other port, and be at ${hosts.map(sayHost).join(", ")}. Correct it, or add its host on ${page} first.`;
+			: `The target must begin with https:// and one of these hosts, without a port: ${hosts.map(sayHost).join(", ")}. Correct it, or add its host on ${page} first.`;
 	return refuse("foreign_target", detail, "target");
 }
 

@@ -161,15 +161,16 @@ function findOtherPartner(cells: Cells, { number }: Statement, partner: Partner 
 /** Returns why the amount or the currency of a line does not fit its statement, or null if both fit or are missing. */
 function findDifference(cells: Cells, { number, total, currency }: Statement): string | null {
 	const [paidAmount, paidCurrency] = [cellOf(cells, "amount"), cellOf(cells, "currency").toUpperCase()];
-	const asked = `Statement ${number} is over ${total} ${currency}`;
-	const advice = "Check the number, or pay the difference first: a statement is paid as a whole.";
+	const asked = `The total of statement ${number} is ${total} ${currency}`;
 	if (paidCurrency !== "" && paidCurrency !== currency) {
-		return `${asked}, and the line is in ${paidCurrency}. ${advice}`;
+		return `${asked}, and the line is in ${paidCurrency}. Check the number and the currency.`;
 	}
 	if (paidAmount === "") return null;
 	const amount = parseTypedAmount(paidAmount, currency, "amount");
 	if (!amount.ok) return plainWords(amount.fault);
-	return amount.value === total ? null : `${asked}, and the line says ${amount.value}. ${advice}`;
+	return amount.value === total
+		? null
+		: `${asked}, and the line says ${amount.value}. Check the number, or pay the difference first, because a statement is paid as a whole.`;
 }
 
 async function findProblems(

@@ -30,7 +30,7 @@ export async function prepareStatements(
 	const job = { kind: STATEMENTS, actor, deciding: null, file: null, listQuery, check };
 	const partners = await countPartners(db);
 	const start = { state: "preparing", row_count: partners, claim_until_ms: 0 } as const;
-	const detail = `${partners} accounts to add up`;
+	const detail = partners === 1 ? "1 account to add up" : `${partners} accounts to add up`;
 	return openJob(deps, job, start, (trx, opened) =>
 		noteJob(trx, opened, "prepared", {
 			personId: opened.person_id,

@@ -44,7 +44,7 @@ test("the mail about an undone payment says why, and that the amount is still ow
 });
 
 test("the mail about changed payment details says who changed them and what to do", () => {
-	const change = { partner: PARTNER, account: "none → IBAN …1234", atMs: 0, isByStaff: false };
+	const change = { partner: PARTNER, detail: "none → IBAN …1234", atMs: 0, isByStaff: false };
 	const { text } = composeDetailsMail("pia@blog.example", "UTC", change, URL);
 	match(text, /were changed by a person who signs in for the partner: none → IBAN …1234/);
 	match(text, /^ {3}https:\/\/ringback\.example\/partner\/ptn_1\/payment-details$/m);

@@ -82,17 +82,12 @@ export function composeUndoneMail(
 export function composeDetailsMail(
 	to: string,
 	zone: string,
-	{
-		partner,
-		account,
-		atMs,
-		isByStaff,
-	}: { partner: Named; account: string; atMs: number; isByStaff: boolean },
+	{ partner, detail, atMs, isByStaff }: { partner: Named; detail: string; atMs: number; isByStaff: boolean },
 	publicUrl: string,
 ): WrittenMail {
 	const person = isByStaff ? "the network's staff" : "a person who signs in for the partner";
 	return letter(to, "Your payment details were changed", [
-		`${minuteIn(atMs, zone)}: The payment details of ${quote(partner.name)} were changed by ${person}: ${account}.`,
+		`${minuteIn(atMs, zone)}: The payment details of ${quote(partner.name)} were changed by ${person}: ${detail}.`,
 		"They are used from the next statement on.",
 		"",
 		"If you did not expect this:",

@@ -106,7 +106,7 @@ function readTarget(
 	const cure =
 		names === ""
 			? missing
-			: `Enter an address that starts with https://, is at ${names}, and has no other port.`;
+			: `Enter an address of the shop, without a port. It must begin with https:// and one of these hosts: ${names}.`;
 	return refuse("foreign_target", cure, "target");
 }
 

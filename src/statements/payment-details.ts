@@ -7,7 +7,7 @@ import * as z from "zod";
 import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Checked, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import {
-	hintOfAccount,
+	describeChange,
 	PAYMENT_FIELDS,
 	type PaymentDetails,
 	type PaymentDetailsInput,
@@ -93,11 +93,11 @@ export async function savePaymentDetails(
 			changed_at_ms: nowMs,
 			changed_by: personIdOf(actor),
 		});
-		const account = `${before === null ? "none" : hintOfAccount(before)} → ${hintOfAccount(details)}`;
+		const detail = describeChange(before, details);
 		const note = { personId: personIdOf(actor), action: "payment_details.changed" } as const;
-		await noteAudit(trx, { ...note, subject: partner.public_id, detail: account }, nowMs);
+		await noteAudit(trx, { ...note, subject: partner.public_id, detail }, nowMs);
 		for (const { email, zone } of await listPartnerAddressees(trx, [partnerId])) {
-			const change = { partner, account, atMs: nowMs, isByStaff: actor.kind !== "shop" };
+			const change = { partner, detail, atMs: nowMs, isByStaff: actor.kind !== "shop" };
 			await deps.mails.enqueue(trx, composeDetailsMail(email, zone, change, deps.publicUrl));
 		}
 		return succeed(true);

@@ -311,7 +311,7 @@ eachDatabase("payments of statements", (database) => {
 				"unknown_statement: There is no statement “2026-9999”. Copy the number from the payout file.",
 				"unknown_statement: The number is missing. Copy the number from the payout file.",
 				"refused: 2026-12-24 is in the future. Today is 2026-11-02 (UTC).",
-				`wrong_amount: Statement ${wrong.number} is over ${wrong.total} EUR`,
+				`wrong_amount: The total of statement ${wrong.number} is ${wrong.total} EUR`,
 			],
 		);
 		equal((await findStatement(database.store.db, one.public_id))?.reference, "=SEPA 3");

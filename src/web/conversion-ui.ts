@@ -161,7 +161,7 @@ const STATE_TONES: Readonly<Record<Exclude<DeliveryState, "pending">, ui.Tone>> 
 
 function stateBadge({ state, attempts }: DeliveryProgress): Html {
 	if (state !== "pending") return ui.badge(STATE_TONES[state], STATE_WORDS[state]);
-	return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
+	return attempts === 0 ? ui.badge("info", STATE_WORDS.pending) : ui.badge("warn", "Retrying");
 }
 
 /** Shows the state of a delivery, and whether a person sent it again or set it aside after it failed. */

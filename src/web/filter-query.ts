@@ -28,12 +28,18 @@ function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilte
 		[...new URLSearchParams(search)].filter(([, value]) => value.trim() !== ""),
 	);
 	const read = schema.safeParse(typed);
-	if (read.success) return { query: read.data, problems: {}, typed };
-	const problems = Object.fromEntries(
-		read.error.issues.map(({ path, message }) => [String(path[0]), message]),
-	);
+	const problems = read.success
+		? findReversedDays(typed)
+		: Object.fromEntries(read.error.issues.map(({ path, message }) => [String(path[0]), message]));
+	if (read.success && Object.keys(problems).length === 0) return { query: read.data, problems, typed };
 	const understood = Object.entries(typed).filter(([name]) => !Object.hasOwn(problems, name));
 	return { query: schema.parse(Object.fromEntries(understood)), problems, typed };
+}
+
+/** Reports a last day that is before the first day. Every list names them `from` and `to`. */
+function findReversedDays({ from, to }: Readonly<Record<string, string>>): Record<string, string> {
+	const isReversed = from !== undefined && to !== undefined && to < from;
+	return isReversed ? { to: "The last day is before the first." } : {};
 }
 
 /** A list that is shown in pages. The address of a page contains the cursor at which the page starts. */

@@ -116,7 +116,8 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 			for (const [words, refusal] of [
 				["done", /^1 RESULT is `succeeded` or `failed`\.$/m],
 				["succeeded --at yesterday", /^1 --at takes a time such as /],
-				["succeeded --at 2100-01-01", /^1 --at is a time of the last year\. Here it is /],
+				["succeeded --at 2100-01-01", /^1 --at is in the future, because it is /],
+				["succeeded --at 2000-01-01", /^1 --at is more than a year ago\. /],
 				["succeeded --size 0", /^1 A backup of 0 bytes has nothing in it\. Record it as failed\.$/m],
 				["succeeded --size 1MB", /^1 --size is a number of bytes\.$/m],
 				[`failed --note ${"x".repeat(201)}`, /^1 --note has at most 200 characters\.$/m],

@@ -6,14 +6,14 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { type Ended, type Home, openHome } from "../support/command-home.ts";
+import { type Ended, type Home, openMigratedHome } from "../support/command-home.ts";
 import "../support/quick-passphrases.ts";
 
 const EMAIL = "anna@zorblax.example";
 
 /** Opens a folder with two members of staff, a person of a shop, and a partner with a person of its own. */
-async function openFilled(t: Parameters<typeof openHome>[0]) {
-	const home = openHome(t);
+async function openFilled(t: Parameters<typeof openMigratedHome>[0]) {
+	const home = await openMigratedHome(t);
 	const create = (email: string, kind: string) =>
 		run(home, `user create --email ${email} --kind ${kind} --json`);
 	const personId = String(JSON.parse((await create(EMAIL, "shop")).stdout).id);
@@ -61,14 +61,16 @@ test("person erase shows what would go, erases with --yes, and says what remains
 	const { home, personId } = await openFilled(t);
 	const preview = await run(home, `person erase ${EMAIL}`);
 	equal(preview.code, 1, "a script does not take the preview for the erasure");
-	match(preview.stdout, new RegExp(`^${EMAIL} is erased:\n  1 link ends\n`));
+	match(preview.stdout, new RegExp(`^${EMAIL} would be erased:\n  1 link ends\n`));
 	match(preview.stdout, /^Nothing was erased yet: run it again with --yes\.$/m);
 	equal(read(home, `select email from people where public_id = '${personId}'`)["email"], EMAIL);
 	const erased = await run(home, `person erase ${EMAIL} --yes`);
 	equal(erased.code, 0, erased.stderr);
 	match(
 		erased.stdout,
-		new RegExp(`^Erased: ${personId}\nThe service looks once more after \\d{4}-.* UTC, because`),
+		new RegExp(
+			`^Erased: ${personId}\nThe service searches for the names once more after \\d{4}-.* UTC, because`,
+		),
 	);
 	equal(
 		erased.stdout.includes(`If no service runs, run \`ringback person erase ${personId} --yes\` then.`),
@@ -111,7 +113,7 @@ test("partner export and partner erase: the people who sign in for nothing else 
 	deepEqual([exported.partner.name, exported.people[0].email], ["Zorblax Blog", "bob@zorblax.example"]);
 	const preview = await run(home, `partner erase ${partnerId}`);
 	equal(preview.code, 1);
-	match(preview.stdout, /^ {2}bob@zorblax\.example signs in for nothing else and is erased, too$/m);
+	match(preview.stdout, /^ {2}bob@zorblax\.example signs in for nothing else and would be erased, too$/m);
 	match(
 		preview.stdout,
 		/^ {2}.*Issued statements keep both parties for 10 years after the year of their issue$/m,

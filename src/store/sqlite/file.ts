@@ -1,6 +1,7 @@
 // Handles a SQLite database as a file. Reads its size, finds damage, checks whether another process uses it, and copies
 // it.
 
+import { closeSync, openSync, readSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -25,6 +26,20 @@ export function readUsedBytes(path: string): number {
 	using database = new DatabaseSync(path, { timeout: TIMEOUT_MS });
 	const read = (pragma: string) => Number(database.prepare(`pragma ${pragma}`).get()?.[pragma] ?? 0);
 	return (read("page_count") - read("freelist_count")) * read("page_size");
+}
+
+/** First bytes of every SQLite file. */
+const HEADER = "SQLite format 3\0";
+
+export function hasSqliteHeader(path: string): boolean {
+	const file = openSync(path, "r");
+	try {
+		const start = Buffer.alloc(HEADER.length);
+		readSync(file, start, 0, HEADER.length, 0);
+		return start.toString("latin1") === HEADER;
+	} finally {
+		closeSync(file);
+	}
 }
 
 /** Returns SQLite's descriptions of the damage, or an empty list if the file is intact. */

@@ -351,13 +351,9 @@ function nothingFound({ programme, path, filters: { query } }: ConversionList, i
 		programme === null
 			? ""
 			: html` Begin with an API key on <a href="${integrationPath(programme.public_id)}">Integration</a>.`;
-	const { from = "", to = from } = query;
-	const text =
-		from > to
-			? "From is later than To. Choose an earlier From or a later To."
-			: isFiltered
-				? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
-				: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
+	const text = isFiltered
+		? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
+		: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
 	return ui.emptyState({
 		title: isPartial ? "None found so far" : isFiltered ? "No conversion matches" : "No conversions yet",
 		text: isPartial

@@ -28,7 +28,7 @@ test("a file is checked, previewed and applied once, even if the button is press
 	match(await follow(owner, early.location), /still being checked/);
 	await workOff(site);
 	const preview = await owner.open(href);
-	match(preview.text, /Check before you apply/);
+	match(preview.text, /Preview, not confirmed yet/);
 	match(preview.text, /Rejections, reversals and refunds cannot be undone.*gets a callback for each change/s);
 	match(preview.text, /Decide 2 conversions/);
 	match(preview.text, /2 lines will be left out/);

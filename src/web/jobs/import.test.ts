@@ -24,7 +24,7 @@ test("a network imports programmes, people and conversions after a preview of ea
 	equal((await staff.open(`${shops}/result.csv`)).status, 404, "nothing to tell yet");
 	await workOff(site);
 	const preview = await staff.open(shops);
-	match(preview.text, /Check before you apply/);
+	match(preview.text, /Preview, not confirmed yet/);
 	match(preview.text, /Import 1 programme</);
 	match(preview.text, /cannot be removed/);
 	doesNotMatch(preview.text, /every 1s/);
@@ -183,8 +183,7 @@ test("with mail, the person who imports people chooses whether they are invited"
 
 test("an invalid file is refused on the form, and nothing is stored", async (t) => {
 	const { site, staff } = await openNetwork(t);
-	const wrong =
-		/there is no column “Mail” or “job”, and the column email is missing, and the column role is missing/;
+	const wrong = /the columns “Mail” and “job” are not known, and the columns email and role are missing/;
 	const large = /larger than 50 MB\. Split it into parts, or import it from a shell/;
 	for (const [kind, content, status, sentence] of [
 		["people", "email,programme,role\n", 422, /no rows\. Add one line for each person/],

@@ -38,7 +38,7 @@ const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 	storing: ["plain", "Checking the file"],
 	preparing: ["info", "Preparing statements"],
 	uploaded: ["info", "Checking the file"],
-	previewed: ["warn", "Check before you apply"],
+	previewed: ["warn", "Preview, not confirmed yet"],
 	applying: ["info", "Under way"],
 	stopped: ["warn", "Stopped"],
 	done: ["good", "Done"],
@@ -203,9 +203,7 @@ async function renderBody(c: WebContext, deps: PageDeps, view: JobView): Promise
 /** Returns the title of a job's page, which is its state in words that fit its kind. */
 function titleOf(job: Job, nowMs: number): string {
 	const [, state] = stateOf(job, nowMs);
-	if (job.kind !== "statements") return state;
-	if (isNothingDue(job)) return "Nothing to issue";
-	return job.state === "previewed" ? "Check before you issue" : state;
+	return isNothingDue(job) ? "Nothing to issue" : state;
 }
 
 /** Returns whether the preparation of a month has found no statement that is due. */

@@ -51,12 +51,10 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const zone = c.get("network").timeZone;
 	const { search, before, by, from, to } = read.query;
 	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
-	const isTurned = from !== undefined && to !== undefined && to < from;
-	const problems = isTurned ? { ...read.problems, to: "The last day is before the first." } : read.problems;
 	const { fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER } = spanOfDays(days, zone);
 	return {
-		isUnderstood: Object.keys(problems).length === 0,
-		filters: { ...read, problems, typed: { ...days, ...read.typed } as Record<string, string> },
+		isUnderstood: Object.keys(read.problems).length === 0,
+		filters: { ...read, typed: { ...days, ...read.typed } as Record<string, string> },
 		query: { search, ...days, before, by },
 		span: { fromMs, beforeMs },
 		zone,

@@ -212,7 +212,7 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	equal(foreign.status, 422);
 	match(
 		foreign.text,
-		/id="target-error">Enter an address that starts with https:\/\/, is at shop\.example, and has no other port/,
+		/id="target-error">Enter an address of the shop, without a port\. It must begin with https:\/\/ and one of these hosts: shop\.example/,
 	);
 	match(foreign.text, /value="https:\/\/evil\.example\/"/);
 	const wrong = await makeLink(shop, { name: "x".repeat(101), target: "", code: "-" });

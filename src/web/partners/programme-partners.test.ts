@@ -464,7 +464,7 @@ test("a shop address that an owner enters leads nowhere until staff confirm it",
 	const blog = await site.signIn({ email: "annasblog@blog.example" });
 	const link = { partnership: partnership.public_id, name: "", code: "anna" };
 	const refused = await blog.submit(links, { ...link, target: "https://evil.example/" });
-	assert.match(refused.text, /is at shop\.example, and has no other port\./);
+	assert.match(refused.text, /must begin with https:\/\/ and one of these hosts: shop\.example\./);
 	assert.doesNotMatch((await blog.open(links)).text, /evil/);
 	await blog.submit(links, { ...link, target: "https://shop.example/" });
 	const click = async () => {

@@ -117,6 +117,6 @@ export function stateCell({ finished_at_ms: finishedAtMs, round, due_at_ms: dueA
 	const next =
 		round === 1
 			? "names are being removed from lists and logs"
-			: html`looks once more after ${ui.timeTag(dueAtMs ?? 0)}`;
+			: html`names are removed from lists and logs; the last search for them begins after ${ui.timeTag(dueAtMs ?? 0)}`;
 	return html`${ui.badge("info", "In progress")} <span class="secondary">${next}</span>`;
 }

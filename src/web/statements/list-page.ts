@@ -187,7 +187,7 @@ async function unpaidMessages(
 			? null
 			: ui.message(
 					"warn",
-					html`The payout file leaves out ${ui.countOf(statements, "statement")}, because there are no payment details of ${named}.`,
+					html`The payout file leaves out ${ui.countOf(statements, "statement")}, because ${named} ${partnerCount === 1 ? "has" : "have"} no payment details.`,
 				);
 	const here = sums.reduce((total, { state, count }) => total + (state === "to_pay" ? count : 0), 0);
 	const others = month === undefined ? 0 : (await countToPay(store.reader)) - here;

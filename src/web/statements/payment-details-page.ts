@@ -14,14 +14,19 @@ import { type Html, html } from "../ui.ts";
 
 const FORM = declareForm<keyof PaymentDetails | "currentPassword">({
 	payee: { label: "Payee", hint: "Name of the account's holder.", isRequired: true, autocomplete: "off" },
-	address: { label: "Address", hint: "Shown on statements.", rows: 4, autocomplete: "off" },
-	country: { label: "Country", options: [], autocomplete: "off" },
+	address: { label: "Address (optional)", hint: "Shown on statements.", rows: 4, autocomplete: "off" },
+	country: { label: "Country (optional)", options: [], autocomplete: "off" },
 	vatId: { label: "VAT ID (optional)", hint: "Shown on statements.", autocomplete: "off" },
-	iban: { label: "IBAN", isMono: true, autocomplete: "off" },
+	iban: {
+		label: "IBAN",
+		hint: "Required, unless you enter another account.",
+		isMono: true,
+		autocomplete: "off",
+	},
 	bic: { label: "BIC (optional)", isMono: true, autocomplete: "off" },
 	account: {
 		label: "Other account",
-		hint: "If there is no IBAN, such as an account number with the bank's name.",
+		hint: "Only if there is no IBAN. For example, an account number with the bank's name.",
 		autocomplete: "off",
 	},
 	currentPassword: {
@@ -73,7 +78,7 @@ export async function showPaymentDetails(c: WebContext, deps: PageDeps): Promise
 	});
 }
 
-const NO_COUNTRY = { value: "", label: "Choose a country" };
+const NO_COUNTRY = { value: "", label: "Not given" };
 const COUNTRY_OPTIONS = COUNTRIES.map(({ code, name }) => ({ value: code, label: name }));
 
 /** Returns the countries to choose from. A stored code that is none of them stays in view until another one is chosen. */

@@ -65,7 +65,7 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 	match((await staff.open("/statements")).text, /Not finished yet.*Preparing statements/s);
 	await workOff(site);
 	const preview = plain((await staff.open(job)).text);
-	match(preview, /Check before you issue/);
+	match(preview, /Preview, not confirmed yet/);
 	match(preview, /February 2026 · 2 statements/);
 	match(preview, /Blog 0\.00 EUR 1,000\.25 EUR -0\.25 EUR 0\.00 EUR 1,000\.00 EUR To pay/);
 	match(preview, /Small 0\.00 EUR 3\.00 EUR 0\.00 EUR 0\.00 EUR 3\.00 EUR Carried forward/);
@@ -74,7 +74,7 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 	const { text: file } = await staff.open(`${job}/result.csv`);
 	match(file, /,Blog,/);
 	match(file, /,-0\.25,/, "a spreadsheet adds a negative amount up");
-	match((await staff.open("/statements")).text, /Not finished yet.*Check before you apply/s);
+	match((await staff.open("/statements")).text, /Not finished yet.*Preview, not confirmed yet/s);
 	match(preview, /Issue 2 statements/);
 	await staff.submit(`${job}/apply`, {});
 	await workOff(site);
@@ -477,7 +477,7 @@ test("a partner without payment details is named before anything is issued or pa
 	const list = await staff.open("/statements");
 	match(
 		plain(list.text),
-		/The payout file leaves out 2 statements, because there are no payment details of Other , Third \./,
+		/The payout file leaves out 2 statements, because Other , Third have no payment details\./,
 	);
 	match(plain(list.text), /2026-0002 Other February 2026 50\.00 EUR To pay No payment details/);
 	doesNotMatch(plain(list.text), /Blog February 2026 40\.00 EUR To pay No payment details/);

@@ -137,19 +137,28 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 	["token", ({ tokenName }) => tokenName ?? ""],
 ];
 
-/** Id that no person and no programme has. It makes a search for an unknown name find nothing. */
-const NO_ID = 0;
-
-/** Reads the filters from the address. `filter` is null if one of them is invalid. */
+/** Reads the filters from the address. `filter` is null if one of them is invalid, or names nobody and nothing. */
 async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
-	const filters = FILTERS.read(new URL(c.req.url).search);
-	const { person, programme, action } = filters.query;
-	if (Object.keys(filters.problems).length > 0) return { filters, filter: null };
+	const read = FILTERS.read(new URL(c.req.url).search);
+	const { person, programme, action } = read.query;
+	const foundPerson = person === undefined ? undefined : await findPersonByEmail(db, person);
+	const foundProgramme = programme === undefined ? undefined : await findProgramme(db, programme);
+	const problems = {
+		...read.problems,
+		...(person !== undefined && foundPerson === undefined
+			? { person: "There is no account with this address. Enter the whole address." }
+			: {}),
+		...(programme !== undefined && foundProgramme === undefined
+			? { programme: "There is no such programme. Copy the ID from its settings." }
+			: {}),
+	};
+	const filters = { ...read, problems };
+	if (Object.keys(problems).length > 0) return { filters, filter: null };
 	const filter: AuditFilter = {
 		action,
-		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NO_ID),
-		programmeId: programme === undefined ? undefined : ((await findProgramme(db, programme))?.id ?? NO_ID),
-		...spanOfDays(filters.query, c.get("network").timeZone),
+		personId: foundPerson?.id,
+		programmeId: foundProgramme?.id,
+		...spanOfDays(read.query, c.get("network").timeZone),
 	};
 	return { filters, filter };
 }

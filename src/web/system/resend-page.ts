@@ -4,8 +4,9 @@
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
 import { type FailedReceiver, listFailedReceivers } from "../../store/queries/deliveries.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
 import { batchMessage } from "../conversion-ui.ts";
-import { filterBar } from "../filter-query.ts";
+import { filterBar, notUnderstood } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, partnerCallbacksPath, RESEND_PATH, withQuery } from "../paths.ts";
@@ -17,6 +18,7 @@ const FIELDS = ["from", "to", "programme"] as const;
 type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const PROGRAMMES_SHOWN = 100;
+const BAD_TIME = "Enter a day and a time, such as 2026-03-01 02:30.";
 /** The last moment that a Date can have. */
 const LAST_MS = 8_640_000_000_000_000;
 
@@ -24,6 +26,8 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
 	const nowMs = deps.clock.nowMs();
 	const zone = c.get("network").timeZone;
+	const problems = await findProblems(deps, typed, zone);
+	const isUnderstood = Object.keys(problems).length === 0;
 	const { found } = await findFailed(deps, typed, zone, nowMs);
 	const time = (name: "from" | "to", label: string) =>
 		ui.textField({
@@ -32,6 +36,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 			type: "datetime-local",
 			value: typed[name],
 			isRequired: name === "from",
+			error: problems[name],
 		});
 	const body = html`${ui.pageHeader({
 		title: "Failed callbacks",
@@ -47,10 +52,40 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 				name: "programme",
 				label: "Programme ID",
 				value: typed.programme,
+				error: problems.programme,
 			})}`,
-		})}${typed.from === "" ? null : preview(found, { ...typed, asOfMs: String(nowMs) }, zone)}`,
+		})}${
+			typed.from === ""
+				? null
+				: isUnderstood
+					? preview(found, { ...typed, asOfMs: String(nowMs) }, zone)
+					: notUnderstood("Correct it above.")
+		}`,
 	})}`;
-	return answerPage(c, { title: "Failed callbacks", active: "system", body });
+	return answerPage(c, {
+		title: "Failed callbacks",
+		active: "system",
+		status: isUnderstood ? 200 : 422,
+		body,
+	});
+}
+
+/** Returns messages about what was typed, by field. An empty form has none. */
+async function findProblems(
+	{ store }: WebDeps,
+	{ from, to, programme }: Typed,
+	zone: string,
+): Promise<Partial<Typed>> {
+	const [fromMs, toMs] = [minuteMs(from, zone), minuteMs(to, zone)];
+	const id = programme.trim();
+	const isReversed = fromMs !== null && toMs !== null && toMs <= fromMs;
+	const isUnknown = id !== "" && (await findProgramme(store.db, id)) === undefined;
+	return {
+		...(from !== "" && fromMs === null ? { from: BAD_TIME } : {}),
+		...(to !== "" && toMs === null ? { to: BAD_TIME } : {}),
+		...(isReversed ? { to: "Choose a later time than the first one." } : {}),
+		...(isUnknown ? { programme: "There is no such programme. Copy the ID from its settings." } : {}),
+	};
 }
 
 export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response> {

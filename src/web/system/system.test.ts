@@ -241,11 +241,17 @@ test("failed callbacks of all programmes are previewed first and then sent again
 			[one.id, "1: that failed since 2026-03-01T11:00:00.000Z until 2026-03-01T12:00:00.000Z"],
 		],
 	);
-	for (const wrong of ["2026-02-30T12:00", "yesterday"])
-		assert.match(
-			(await staff.open(path.replace(/from=[^&]*/, `from=${wrong}`))).text,
-			/No callback failed then/,
-		);
+	for (const [wrong, message] of [
+		[{ ...query, from: "2026-02-30T12:00" }, /id="from-error">Enter a day and a time/],
+		[{ ...query, from: "yesterday" }, /id="from-error">Enter a day and a time/],
+		[{ ...query, to: "2026-03-01T10:59" }, /id="to-error">Choose a later time than the first one/],
+		[{ ...query, programme: "prg_nothing" }, /id="programme-error">There is no such programme/],
+	] as const) {
+		const { status, text: refused } = await staff.open(`/system/resend?${new URLSearchParams(wrong)}`);
+		assert.equal(status, 422);
+		assert.match(refused, message);
+		assert.doesNotMatch(refused, /No callback failed then|receivers? again/);
+	}
 });
 
 async function failAll(store: Store, programme: Programme, count: number, atMs: number): Promise<void> {

@@ -98,7 +98,7 @@ export async function showTokens(c: WebContext, deps: WebDeps, issued?: string):
 			ui.section({
 				id: "new",
 				title: "New token",
-				hint: "It ends with your access, and with a new password unless you keep it. So that a stolen session cannot issue one, enter your password again.",
+				hint: "A token ends when your access ends. If you choose a new password, it ends unless you keep it. Enter your password again, so that nobody else issues a token on your open page.",
 				body: ui.padded(
 					FORM.show(c, {
 						action: path,
