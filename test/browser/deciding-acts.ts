@@ -61,5 +61,5 @@ async function upload(page: Page, order: string): Promise<void> {
 		.getByRole("button", { name: /upload|preview|check/i })
 		.first()
 		.click();
-	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
+	await page.getByRole("heading", { name: "Preview, not confirmed yet" }).waitFor();
 }

@@ -87,7 +87,7 @@ async function uploadWrongly(page: Page): Promise<void> {
 async function uploadPeople(page: Page): Promise<void> {
 	const email = `${"long".repeat(12)}@${"shop".repeat(12)}.example`;
 	await upload(page, ["email;programme;role", `new-${email};${NAME};viewer`, `${email};Nowhere;owner`]);
-	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
+	await page.getByRole("heading", { name: "Preview, not confirmed yet" }).waitFor();
 }
 
 const HISTORY = [
@@ -101,7 +101,7 @@ const HISTORY = [
 
 async function uploadHistory(page: Page): Promise<void> {
 	await upload(page, HISTORY);
-	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
+	await page.getByRole("heading", { name: "Preview, not confirmed yet" }).waitFor();
 }
 
 async function uploadOpen(page: Page): Promise<void> {

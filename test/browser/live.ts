@@ -38,7 +38,7 @@ export function testLive(browser: () => Browser): void {
 		const other = await openVisitor(browser(), service.url, { storageState });
 		await other.page.goto(`${main}/integration`);
 		await reportSale(service, credentials);
-		await row.getByText(/Waiting|Sending/).waitFor();
+		await row.getByText(/Pending|Sending/).waitFor();
 		await row.getByText("Failed").waitFor();
 		await row.getByText("410").waitFor();
 		const chart = watcher.page.locator("#health-chart");

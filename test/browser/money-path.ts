@@ -186,7 +186,7 @@ async function issueLastMonth(page: Page, month: string): Promise<string> {
 	await page.goto("/statements");
 	await page.locator("#prepare select").selectOption({ label: month });
 	await page.getByRole("button", { name: "Prepare statements" }).click();
-	await page.getByRole("heading", { name: "Check before you issue" }).waitFor();
+	await page.getByRole("heading", { name: "Preview, not confirmed yet" }).waitFor();
 	const text = await page.locator("#lines").innerText();
 	await page.getByRole("button", { name: /^Issue \d+ statements$/ }).click();
 	await page.getByText(/statements issued\./).waitFor();

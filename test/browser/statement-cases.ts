@@ -48,7 +48,7 @@ async function prepareThisMonth(page: Page): Promise<void> {
 
 async function prepareLastMonth(page: Page): Promise<void> {
 	await press("Prepare statements")(page);
-	await page.getByRole("heading", { name: "Check before you issue" }).waitFor();
+	await page.getByRole("heading", { name: "Preview, not confirmed yet" }).waitFor();
 }
 
 async function tickStatements(page: Page): Promise<void> {
@@ -66,7 +66,7 @@ async function uploadPayments(page: Page): Promise<void> {
 	const file = { name: "bank.csv", mimeType: "text/csv", buffer: Buffer.from(lines) };
 	await page.locator("input[type=file]").setInputFiles(file);
 	await press("Upload and check")(page);
-	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
+	await page.getByRole("heading", { name: "Preview, not confirmed yet" }).waitFor();
 }
 
 export function openStatement(state: string): (page: Page) => Promise<void> {
