@@ -243,10 +243,10 @@ eachDatabase("imported partners, links and codes", (database) => {
 			],
 			[
 				"thetablog;theta;t1;https://evil.example/;",
-				/be at \*\.cdn\.example, theta\.example.*add its host on the Partners page of “theta”/,
+				/one of these hosts, without a port: \*\.cdn\.example, theta\.example.*add its host on the Partners page of “theta”/,
 			],
-			["thetablog;theta;t2;http://theta.example/;", /must start with https/],
-			[`thetablog;theta;t3;${long};`, /must start with https/],
+			["thetablog;theta;t2;http://theta.example/;", /must begin with https/],
+			[`thetablog;theta;t3;${long};`, /must begin with https/],
 			["thetablog;theta;../t4;https://theta.example/;", /A link code has at most 64/],
 			["thetablog;theta;.t5;https://theta.example/;", /A link code has at most 64/],
 			["thetablog;theta;a b;https://theta.example/;", /A link code has at most 64/],
