@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
 import { parseKnownOrderId } from "../domain/order-id.ts";
-import { DEFAULT_ZONE, dayEndMs, dayStartMs } from "../domain/zone-day.ts";
+import { DEFAULT_ZONE, dayEndMs, dayStartMs, isDay } from "../domain/zone-day.ts";
 import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
 import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
@@ -146,8 +146,8 @@ export function day(label: string): Filter<string> {
 		field: ({ zone, ...field }) =>
 			textField({
 				...field,
-				// An invalid day is left out of the field, because browsers cannot show it.
-				value: field.error === undefined ? field.value : "",
+				// Browsers cannot show text that is not a day.
+				value: isDay(field.value) ? field.value : "",
 				label: `${label} (${zone})`,
 				type: "date",
 			}),
