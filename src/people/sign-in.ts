@@ -17,6 +17,7 @@ import {
 	insertChallenge,
 } from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
+import { commitRefusal } from "../store/refusals.ts";
 import type { Db } from "../store/store.ts";
 import type { SignedInPerson } from "./actor.ts";
 import { SESSION_COOKIE, type SignInDeps, startSession, type Visitor } from "./auth.ts";
@@ -125,7 +126,8 @@ export async function confirmSignIn(
 			const spent = await spendCode(trx, deps, holder, text);
 			if (!spent.ok && spent.fault.code === "wrong_code") return spent;
 			await endChallenge(trx, tokenHash);
-			if (!spent.ok) return spent;
+			// The sign-in ends here, too. Otherwise somebody could go on trying codes that were used already.
+			if (!spent.ok) return commitRefusal(spent);
 			if (spent.value.isBackupCode)
 				await noteSignInAction(trx, deps, person, "authenticator.backup_code_used", visitor);
 			return letIn(trx, deps, person, visitor);

@@ -23,7 +23,10 @@ export interface Store {
 	reader: Db;
 	/** Migrates the schema. Several processes may call it at once, and it continues after an interruption. */
 	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
-	/** Runs a transaction, which is durable when the promise resolves. */
+	/**
+	 * Runs a transaction, which is durable when the promise resolves. It is rolled back if the work throws or returns a
+	 * refusal, unless `commitRefusal` marks the refusal.
+	 */
 	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
 	/**
 	 * Stores calls that report new sales in one statement, which commits by itself. Never rejects. Null on SQLite, where

@@ -126,8 +126,24 @@ mainlyOn("SQLite", "the authenticator", (database) => {
 		equal((await browser.submit(OFF, { currentPassword: PASSWORD, code })).status, 303);
 		for (const late of [backupCodes[1] ?? "", "123456"]) {
 			equal((await waiting.submit("/sign-in/code", { code: late })).location, "/sign-in");
+			equal(await challengesOf(staff), 0, "it stays ended if the authenticator is turned on again");
 			equal((await waiting.open("/account")).status, 303);
 		}
+	});
+
+	test("a code that was used already ends the sign-in, and a good code does not revive it", async () => {
+		const staff = await site.addStaff();
+		const { secret, backupCodes } = await turnOn(staff);
+		const [first, second] = [await beginSignIn(staff), await beginSignIn(staff)];
+		const used = { code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
+		equal((await first.submit("/sign-in/code", used)).location, "/");
+		equal(await challengesOf(staff), 1);
+		await second.submit("/sign-in/code", used);
+		equal(await challengesOf(staff), 0, "whoever keeps the cookie cannot go on");
+		for (const code of [backupCodes[0] ?? "", backupCodes[1] ?? ""]) {
+			equal((await second.submit("/sign-in/code", { code })).location, "/sign-in", "it has ended");
+		}
+		equal((await second.open("/account")).status, 303);
 	});
 
 	test("if the audit entry cannot be written, turning the authenticator on or off fails and the session stays valid", async () => {
@@ -245,6 +261,12 @@ mainlyOn("SQLite", "the authenticator", (database) => {
 
 	function sessionsOf({ id }: Person) {
 		return listSessions(site.store.db, id);
+	}
+
+	/** Returns the number of sign-ins of a person that wait for a code. */
+	async function challengesOf({ id }: Person): Promise<number> {
+		const waiting = site.store.db.selectFrom("sign_in_challenges").select("token_hash").where("person_id", "=", id);
+		return (await waiting.execute()).length;
 	}
 
 	function setupsOf({ id }: Person) {

@@ -6,6 +6,7 @@ import type { Clock, Log } from "../../ports.ts";
 import { createTransactionNumber } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
+import { rollBackRefusals } from "../refusals.ts";
 import { createDueChannel } from "./channel.ts";
 import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
@@ -69,11 +70,13 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		const from = (maxLockWaitMs === undefined ? undefined : byLockWait.get(maxLockWaitMs)) ?? db;
 		let isCommitting = false;
 		try {
-			return await from.transaction().execute(async (trx) => {
-				const value = await work(trx);
-				isCommitting = true;
-				return value;
-			});
+			return await rollBackRefusals(work, (refusable) =>
+				from.transaction().execute(async (trx) => {
+					const value = await refusable(trx);
+					isCommitting = true;
+					return value;
+				}),
+			);
 		} catch (error) {
 			// The commit may have succeeded although its answer is missing. Nobody was notified then of the deliveries that
 			// it made due.

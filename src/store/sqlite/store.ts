@@ -9,6 +9,7 @@ import type { Clock } from "../../ports.ts";
 import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, type Store, type StoreSize } from "../store.ts";
+import { rollBackRefusals } from "../refusals.ts";
 import { BUSY_TIMEOUT_MS, SqliteDriver } from "./driver.ts";
 import { isBusy } from "./errors.ts";
 import { LocklessQueryCompiler } from "./query-compiler.ts";
@@ -91,7 +92,7 @@ export function createSqliteStore(
 		// and continues.
 		migrate: (nowMs, options = {}) =>
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
-		transact: (work) => db.transaction().execute(work),
+		transact: (work) => rollBackRefusals(work, (refusable) => db.transaction().execute(refusable)),
 		queue: createSqliteQueue(database),
 		storeNewSales: null,
 		writes: createSqliteWrites(database),
