@@ -11,7 +11,7 @@ import { succeed } from "../src/domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
 import { joinProgramme } from "../src/partners/partnerships.ts";
 import { SAMPLE_LINK } from "../src/partners/sample.ts";
-import { COMMAND_LINE, transactAs } from "../src/people/actor.ts";
+import { COMMAND_LINE, SIGNED_IN, transactAs } from "../src/people/actor.ts";
 import { savePartnerUrl } from "../src/programmes/postback-url.ts";
 import type { Service } from "../src/service.ts";
 import { insertPartner, insertPartnerLink, type Partner } from "../src/store/queries/partners.ts";
@@ -97,7 +97,7 @@ export async function startSamplePartners(
 /** Adds the partner that works with a tracker. Its link leads to the same shop as that of the blog. */
 async function addTrackedPartner(service: Service, programmeId: number): Promise<Partner> {
 	const { store, clock, random } = service;
-	const added = await transactAs<Partner>(store, COMMAND_LINE, async (trx) => {
+	const added = await transactAs<Partner>(store, COMMAND_LINE, SIGNED_IN, async (trx) => {
 		const created_at_ms = clock.nowMs();
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) throw new Error("the demo's own programme is missing");

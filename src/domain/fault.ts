@@ -234,6 +234,12 @@ export function checkAll<Values>(
 	return faults.length > 0 ? refuseAll(faults) : succeed(values as Values);
 }
 
+/** Returns the same result, in which a refusal lists all of its faults. */
+export function listFaults<Value>(result: Result<Value> | Checked<Value>): Checked<Value> {
+	if (result.ok || "faults" in result) return result;
+	return refuseAll([result.fault]);
+}
+
 export function refuseAll(faults: readonly Fault[]): AllRefused {
 	const [first, ...others] = faults;
 	if (first === undefined) throw new Error("a refusal needs a fault");

@@ -12,11 +12,11 @@ import {
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import type { SignedInPerson } from "../people/actor.ts";
+import { transactAs } from "../people/actor.ts";
 import { noteAudits } from "../store/queries/audit.ts";
 import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
-import { NOTHING_OWED } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
-import { transactOnJob } from "./job.ts";
+import { toJob } from "./job.ts";
 
 /**
  * Maximum number of conversions that can be selected, which is two pages of the list. More can be decided
@@ -69,24 +69,23 @@ export async function decideTicked(
 ): Promise<Result<DecidedOnPage>> {
 	const decision = judgeAsked(decider, asked);
 	if (!decision.ok) return decision;
-	let due = NOTHING_OWED;
-	const work = async (trx: Db): Promise<Result<DecidedOnPage>> => {
+	const decided = await transactAs(deps.store, decider, toJob(asked.programmeId), async (trx) => {
 		const found = await findAsked(trx, asked);
 		const requests = found.map((conversion) => ({ conversion, decision: decision.value }));
 		const { results, owed } = await decideMany(trx, deps, requests, decider.personId);
-		due = owed;
-		const decided = sortOut(
+		const sorted = sortOut(
 			found.flatMap((conversion, index) => {
 				const result = results[index];
 				return result === undefined ? [] : [[conversion, result] as const];
 			}),
 		);
-		if (decided.ok) await noteDecided(trx, deps, decider, decision.value, decided.value.changed);
-		return decided;
-	};
-	const decided = await transactOnJob(deps.store, decider, asked.programmeId, work);
-	deps.store.announceDue(due);
-	return decided;
+		if (!sorted.ok) return sorted;
+		await noteDecided(trx, deps, decider, decision.value, sorted.value.changed);
+		return succeed({ page: sorted.value, owed });
+	});
+	if (!decided.ok) return decided;
+	deps.store.announceDue(decided.value.owed);
+	return succeed(decided.value.page);
 }
 
 function judgeAsked({ side }: Decider, { conversionIds, move, reason }: AskedOnPage): Result<Decision> {

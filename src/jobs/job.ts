@@ -4,10 +4,12 @@ import type { Side } from "../conversions/decide.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import {
 	type Actor,
+	inProgramme,
+	type Permission,
 	personIdOf,
 	type SignedInPerson,
+	STAFF,
 	transactAs,
-	transactInProgramme,
 } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -49,21 +51,13 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
 }
 
 /**
- * Runs a transaction in which a person creates, starts or ends a job. It checks that the person is still
- * signed in and, for decisions, still has the right to decide. The transaction holds the access lock, so it
- * cannot overlap with one that ends the person's access. If the access ends first, this transaction is
- * refused. If the access ends afterwards, that transaction finds the job and stops it.
+ * Returns the permission to create, start or end a job. A job of decisions belongs to a programme, and needs the right to
+ * decide there. The transaction of such a step holds the access lock, so it cannot overlap with one that ends the person's
+ * access. If the access ends first, the step is refused. If it ends afterwards, that transaction finds the job and stops
+ * it.
  */
-export function transactOnJob<Value>(
-	store: Store,
-	actor: Actor,
-	programmeId: number | null,
-	work: (trx: Db) => Promise<Result<Value>>,
-): Promise<Result<Value>> {
-	if (programmeId !== null) return transactInProgramme(store, actor, programmeId, work, "decide");
-	return transactAs<Value>(store, actor, async (trx) =>
-		actor.kind === "shop" ? refuse("not_allowed", "Only the network's staff can do this.") : work(trx),
-	);
+export function toJob(programmeId: number | null): Permission {
+	return programmeId === null ? STAFF : inProgramme(programmeId, "decide");
 }
 
 /**
@@ -93,7 +87,7 @@ export async function startJob(
 		invites: invites ? 1 : 0,
 	} as const;
 	const fromTheStart = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
-	return transactOnJob<"started" | "already">(store, actor, job.programme_id, async (trx) => {
+	return transactAs<"started" | "already">(store, actor, toJob(job.programme_id), async (trx) => {
 		const change = job.state === "stopped" ? applying : { ...applying, ...fromTheStart };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
 			const found = whyNotStart(await findJob(trx, job.programme_id, job.public_id), job.kind);
@@ -157,7 +151,7 @@ function whyNotStart(job: Job | undefined, kind: JobKindName): Result<"already">
 /** Stops a job. The changes that it has already made stay. */
 export function stopJob({ store, clock }: Deps, job: Job, actor: SignedInPerson): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
-	return transactOnJob(store, actor, job.programme_id, async (trx) => {
+	return transactAs(store, actor, toJob(job.programme_id), async (trx) => {
 		if (!(await moveJob(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
 			return refuse("job_not_ready", "Only a job that is under way can be stopped.");
 		}
@@ -178,7 +172,7 @@ export function discardJob(
 ): Promise<Result<"discarded" | "rest discarded">> {
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
-	return transactOnJob<"discarded" | "rest discarded">(store, actor, job.programme_id, async (trx) => {
+	return transactAs<"discarded" | "rest discarded">(store, actor, toJob(job.programme_id), async (trx) => {
 		if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
 			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
 			await noteJob(trx, job, "discarded", { personId, detail, nowMs });

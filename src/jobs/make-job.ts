@@ -7,7 +7,7 @@ import { groupDigits, MEGABYTE } from "../domain/bytes.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { type Actor, personIdOf, type SignedInPerson } from "../people/actor.ts";
+import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../people/actor.ts";
 import { type ConversionFilter, readAllConversions } from "../store/queries/conversion-list.ts";
 import {
 	changeBatch,
@@ -24,7 +24,7 @@ import {
 import type { Db } from "../store/store.ts";
 import { DECISIONS } from "./decisions.ts";
 import { type JobFile, readRows } from "./file.ts";
-import { noteJob, transactOnJob } from "./job.ts";
+import { noteJob, toJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
@@ -227,7 +227,7 @@ export function openJob(
 	afterwards: (trx: Db, job: Job) => Promise<void> = async () => undefined,
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;
-	return transactOnJob(store, actor, programmeId, async (trx) => {
+	return transactAs(store, actor, toJob(programmeId), async (trx) => {
 		const room =
 			actor.kind === "command line" ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
 		if (!room.ok) return room;

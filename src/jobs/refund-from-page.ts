@@ -4,15 +4,15 @@ import { type DecidedRequest, decideMany, judgeRight } from "../conversions/deci
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { refuseBusy } from "../conversions/judge-and-move.ts";
 import { parseReason } from "../domain/conversion.ts";
-import { type Checked, checkAll, type Result, refuse } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseRefundId } from "../domain/order-id.ts";
 import { parseTypedRefund, type RefundValue } from "../domain/refund.ts";
+import { transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { NOTHING_OWED } from "../store/queries/queue.ts";
 import type { Decider } from "./decide-from-page.ts";
-import { transactOnJob } from "./job.ts";
+import { toJob } from "./job.ts";
 
 export interface RefundInput {
 	amount: string;
@@ -41,15 +41,15 @@ export async function refundFromPage(
 		programId: programme.public_id,
 		...asked.value,
 	} as const;
-	let due = NOTHING_OWED;
-	const refunded = await transactOnJob<DecidedRequest>(deps.store, decider, programme.id, async (trx) => {
+	const refunded = await transactAs(deps.store, decider, toJob(programme.id), async (trx) => {
 		const conversion = await findByPublicId(trx, programme.id, conversionId);
 		if (conversion === undefined) return refuse("unknown_conversion", "There is no such conversion.");
 		const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], decider.personId);
-		due = owed;
 		const result = results[0] ?? refuseBusy();
-		if (!result.ok || result.value.outcome === "already") return result;
-		const { refund } = result.value;
+		if (!result.ok) return result;
+		const decided = result.value;
+		if (decided.outcome === "already") return succeed({ decided, owed });
+		const { refund } = decided;
 		const note = {
 			personId: decider.personId,
 			programmeId: programme.id,
@@ -58,10 +58,11 @@ export async function refundFromPage(
 			detail: `${refund?.refund_id}: ${refund?.amount} ${conversion.currency} (${decision.reason})`,
 		} as const;
 		await noteAudit(trx, note, deps.clock.nowMs());
-		return result;
+		return succeed({ decided, owed });
 	});
-	deps.store.announceDue(due);
-	return refunded;
+	if (!refunded.ok) return refunded;
+	deps.store.announceDue(refunded.value.owed);
+	return succeed(refunded.value.decided);
 }
 
 function parseEnteredAmount(text: string, currency: string): Result<RefundValue> {

@@ -5,7 +5,7 @@ import { blockOf } from "../domain/client-address.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { composeAccessMail } from "../mail/letters.ts";
-import { type SignedInPerson, transactForPartner, transactInProgramme } from "../people/actor.ts";
+import { forPartner, inProgramme, type SignedInPerson, transactAs } from "../people/actor.ts";
 import { describeSent, type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, triesFrom, type Use, useLimits } from "../people/limits.ts";
 import type { Locked } from "../store/locked.ts";
@@ -100,7 +100,7 @@ export async function applyAsPartner(
 	const read = checkAll(readApplication(seen, input));
 	if (!read.ok) return read;
 	const { about } = read.value;
-	const transact: Transact = (work) => transactForPartner(deps.store, actor, partnerId, work);
+	const transact: Transact = (work) => transactAs(deps.store, actor, forPartner(partnerId), work);
 	return storeApplication(deps, transact, seen, input, async (trx, programme) => {
 		const person = await findPersonById(trx, actor.personId);
 		const partner = await lockPartner(trx, partnerId);
@@ -257,7 +257,7 @@ export async function acceptApplication(
 		await removeApplication(trx, application);
 		return found;
 	};
-	return sendAs(deps, actor, seen.email, programmeId, accept, "application");
+	return sendAs(deps, actor, seen.email, inProgramme(programmeId), accept, "application");
 }
 
 const ONLY_STAFF_ACCEPT =
@@ -290,7 +290,7 @@ export function declineApplication(
 	programmeId: number,
 	publicId: string,
 ): Promise<Result<true>> {
-	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+	return transactAs(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const application = await lockApplication(trx, programmeId, publicId);
 		if (application === undefined) return alreadyAnswered();
 		await removeApplication(trx, application);
@@ -310,7 +310,7 @@ export function declineAllApplications(
 	/** Public ids of the applications that the actor's page showed. */
 	seenIds: readonly string[],
 ): Promise<Result<number>> {
-	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+	return transactAs(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const all = await lockApplications(trx, programmeId);
 		const listed = new Set(seenIds);
 		const seen = all.filter(({ public_id }) => listed.has(public_id));

@@ -5,7 +5,7 @@
 import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { minorUnits } from "../domain/money.ts";
-import { type PersonActor, transactAs } from "../people/actor.ts";
+import { type PersonActor, STAFF, transactAs } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import { hasOpenCredit } from "../store/queries/credits.ts";
 import { type Balance, findBalances } from "../store/queries/entries.ts";
@@ -32,8 +32,7 @@ function changeArchived(
 	partnerId: number,
 	isArchived: boolean,
 ): Promise<Result<boolean>> {
-	return transactAs<boolean>(deps.store, actor, async (trx) => {
-		if (actor.kind !== "staff") return refuse("not_allowed", "Only the network's staff archive a partner.");
+	return transactAs<boolean>(deps.store, actor, STAFF, async (trx) => {
 		const partner = await lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
 		if ((partner.archived_at_ms !== null) === isArchived) return succeed(false);

@@ -11,7 +11,7 @@ import { awaitsConfirmation, moveRule } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
 import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type SignedInPerson, transactAs } from "../people/actor.ts";
+import { type SignedInPerson, STAFF, transactAs } from "../people/actor.ts";
 import { type Conversion, findManyByPublicId, knownOrderOf } from "../store/queries/conversions.ts";
 import { findNamedCredits } from "../store/queries/credits.ts";
 import { findPartnerById, findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
@@ -77,7 +77,7 @@ export async function assignPartner(
 	const { store } = deps;
 	const reason = readReason(input);
 	if (!reason.ok) return reason;
-	const assigned = await transactAs(store, actor, async (trx) => {
+	const assigned = await transactAs(store, actor, STAFF, async (trx) => {
 		const known = await lockConversion(trx, deps, conversionId);
 		const planned = await planAssignment(trx, known, conversionId, { ...input, reason: reason.value });
 		if (!planned.ok) return planned;

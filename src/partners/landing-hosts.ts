@@ -4,7 +4,7 @@
 
 import { sayHost } from "../domain/click.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type SignedInPerson, transactAs } from "../people/actor.ts";
+import { type SignedInPerson, STAFF, transactAs } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { findProgramme, lockProgramme } from "../store/queries/programmes.ts";
@@ -27,9 +27,7 @@ export async function answerLandingHost(
 	{ programmePublicId, host, isConfirmed }: LandingHostAnswer,
 ): Promise<Result<ListedHost>> {
 	const programmeId = (await findProgramme(store.db, programmePublicId))?.id;
-	const answered = await transactAs<ListedHost>(store, actor, async (trx) => {
-		if (actor.kind !== "staff")
-			return refuse("not_allowed", "Only the network's staff confirm shop addresses.");
+	const answered = await transactAs<ListedHost>(store, actor, STAFF, async (trx) => {
 		const programme = programmeId === undefined ? undefined : await lockProgramme(trx, programmeId);
 		const hosts = programme === undefined ? [] : await listLandingHosts(trx, programme.id);
 		const waiting = hosts.find((one) => one.host === host && one.waitingSinceMs !== null);

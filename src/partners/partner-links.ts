@@ -10,7 +10,7 @@ import {
 } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
-import { type PersonActor, transactAs } from "../people/actor.ts";
+import { forPartner, type PersonActor, transactAs } from "../people/actor.ts";
 import type { Clock, Random } from "../ports.ts";
 import { findLandingHosts } from "../store/queries/clicks.ts";
 import {
@@ -58,7 +58,7 @@ export async function makePartnerLink(
 	{ partnerId, partnershipId }: { partnerId: number; partnershipId: string },
 	input: PartnerLinkInput,
 ): Promise<Result<PartnerLink>> {
-	return transactAs(store, actor, async (trx) => {
+	return transactAs(store, actor, forPartner(partnerId), async (trx) => {
 		const partnership = await lockPartnership(trx, { partner_id: partnerId, public_id: partnershipId });
 		const named = await findPartnership(trx, partnershipId);
 		if (partnership === undefined || named === undefined) return unknownPartnership();

@@ -4,7 +4,7 @@
 import type { AuditAction } from "../domain/action.ts";
 import { parseLines, readName } from "../domain/display-name.ts";
 import { judgeErasedPartner } from "../domain/erasure.ts";
-import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, listFaults, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate, shortenRate } from "../domain/money.ts";
 import { effectiveCommissions } from "../domain/rate.ts";
@@ -13,9 +13,11 @@ import type { Offer } from "../mail/letters.ts";
 import {
 	type Actor,
 	type AuditedActor,
+	forPartner,
 	type PersonActor,
 	personIdOf,
 	type SignedInPerson,
+	STAFF,
 	transactAs,
 } from "../people/actor.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
@@ -70,7 +72,7 @@ export async function invitePartner(
 	const read = readPartner(input);
 	if (!read.ok) return read;
 	const invitation = { ...read.value, publicId: input.publicId };
-	return sendAs(deps, actor, read.value.email, null, (trx) => makePartner(trx, deps, actor, invitation));
+	return sendAs(deps, actor, read.value.email, STAFF, (trx) => makePartner(trx, deps, actor, invitation));
 }
 
 export function readPartner({ name, site, email }: PartnerInput): Checked<PartnerInput> {
@@ -118,7 +120,7 @@ export async function savePartnerVat(
 	});
 	if (!read.ok) return read;
 	const saved = await changePartner(deps, actor, partnerId, read.value);
-	return saved.ok ? saved : refuseAll([saved.fault]);
+	return listFaults(saved);
 }
 
 function readVatPercent(text: string): Result<string | null> {
@@ -150,9 +152,7 @@ function changePartner(
 	partnerId: number,
 	wanted: Partial<PartnerDetails>,
 ): Promise<Result<boolean>> {
-	return transactAs<boolean>(deps.store, actor, async (trx) => {
-		if (actor.kind !== "staff")
-			return refuse("not_allowed", "Only the network's staff can change a partner's details.");
+	return transactAs<boolean>(deps.store, actor, STAFF, async (trx) => {
 		const partner = await rows.lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
 		const judged = judgeErasedPartner(partner);
@@ -290,30 +290,32 @@ export async function removePartnerPerson(
 	partner: Partner,
 	publicId: string,
 ): Promise<Result<PartnerPersonRemoved>> {
-	const removed = await transactAs<PartnerPersonRemoved>(deps.store, actor, async (trx) => {
-		if (actor.kind === "shop" && !(await rows.signsInFor(trx, partner.id, actor.personId))) {
-			return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
-		}
-		const invitation = await findPartnerInvitation(trx, partner.id, publicId);
-		if (invitation !== undefined) {
-			const { email } = invitation;
-			await removePartnerInvitation(trx, partner.id, email);
-			await note(trx, deps, actor, "invitation.withdrawn", email, partner.name);
-			return succeed({ person: { email, name: "" }, ended: null });
-		}
-		const found = await findPartnerPerson(trx, partner.id, publicId);
-		if (!found.ok) return found;
-		const person = found.value;
-		if (person.id === actor.personId) {
-			return refuse("not_allowed", "You cannot remove yourself. Ask a colleague or the network's staff.");
-		}
-		if (!(await rows.removePartnerPerson(trx, partner.id, person.id))) return notTheirs();
-		const ending = { endedBy: actor.personId, partnerId: partner.id, nowMs: deps.clock.nowMs() };
-		const ended = await endAccess(trx, person.id, ending);
-		await note(trx, deps, actor, "person.removed", person.email, partner.name);
-		// Colleagues must not learn what the person did in programmes and for other partners.
-		return succeed({ person, ended: actor.kind === "shop" ? { ...ended, links: 0, jobs: 0 } : ended });
-	});
+	const removed = await transactAs<PartnerPersonRemoved>(
+		deps.store,
+		actor,
+		forPartner(partner.id),
+		async (trx) => {
+			const invitation = await findPartnerInvitation(trx, partner.id, publicId);
+			if (invitation !== undefined) {
+				const { email } = invitation;
+				await removePartnerInvitation(trx, partner.id, email);
+				await note(trx, deps, actor, "invitation.withdrawn", email, partner.name);
+				return succeed({ person: { email, name: "" }, ended: null });
+			}
+			const found = await findPartnerPerson(trx, partner.id, publicId);
+			if (!found.ok) return found;
+			const person = found.value;
+			if (person.id === actor.personId) {
+				return refuse("not_allowed", "You cannot remove yourself. Ask a colleague or the network's staff.");
+			}
+			if (!(await rows.removePartnerPerson(trx, partner.id, person.id))) return notTheirs();
+			const ending = { endedBy: actor.personId, partnerId: partner.id, nowMs: deps.clock.nowMs() };
+			const ended = await endAccess(trx, person.id, ending);
+			await note(trx, deps, actor, "person.removed", person.email, partner.name);
+			// Colleagues must not learn what the person did in programmes and for other partners.
+			return succeed({ person, ended: actor.kind === "shop" ? { ...ended, links: 0, jobs: 0 } : ended });
+		},
+	);
 	// This process must stop accepting the person's API tokens at once.
 	if (removed.ok) deps.store.announceChange(null);
 	return removed;

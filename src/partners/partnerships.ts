@@ -21,9 +21,10 @@ import { parseCommissionsByType, parseFixed, sayByType, sayRate } from "../domai
 import {
 	type Actor,
 	type AuditedActor,
+	inProgramme,
 	type PersonActor,
+	STAFF,
 	transactAs,
-	transactInProgramme,
 } from "../people/actor.ts";
 import { type InvitationsDeps, sendAs } from "../people/invitations.ts";
 import type { Locked } from "../store/locked.ts";
@@ -49,7 +50,7 @@ export function addPartnership(
 	programmeId: number,
 	partner: Pick<rows.Partner, "id" | "name">,
 ): Promise<Result<Partnership>> {
-	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+	return transactAs(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
 		return joinProgramme(trx, deps, actor, programme, partner);
@@ -66,7 +67,7 @@ export async function invitePartnerTo(
 	const read = readPartner(input);
 	if (!read.ok) return read;
 	const invitation = { ...read.value, publicId: input.publicId };
-	return sendAs(deps, actor, read.value.email, programmeId, async (trx) => {
+	return sendAs(deps, actor, read.value.email, inProgramme(programmeId), async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
 		const judged = judgeArchived(programme, null);
@@ -177,7 +178,7 @@ export async function savePartnership(
 	});
 	if (!read.ok) return read;
 	const wanted = read.value;
-	return transactInProgramme<true>(deps.store, actor, programmeId, async (trx) => {
+	return transactAs<true>(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
 		if (partnership === undefined) return unknownPartnership();
 		const partner = await rows.findPartnerById(trx, partnership.partner_id);
@@ -433,7 +434,7 @@ export function changeState(
 	to: State,
 	endsClicks = false,
 ): Promise<Result<true>> {
-	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+	return transactAs(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		// The partner is locked before the partnership, in the same order as when a partner is archived.
 		const found = await rows.findPartnership(trx, publicId);
 		const partner = found && (await rows.lockPartner(trx, found.partner_id));
@@ -459,8 +460,7 @@ export function endPartner(
 	partnerId: number,
 	endsClicks = false,
 ): Promise<Result<true>> {
-	return transactAs<true>(deps.store, actor, async (trx) => {
-		if (actor.kind !== "staff") return refuse("not_allowed", "Only the network's staff can end a partner.");
+	return transactAs<true>(deps.store, actor, STAFF, async (trx) => {
 		await endPartnerships(trx, deps, actor, partnerId, endsClicks);
 		return succeed(true);
 	});

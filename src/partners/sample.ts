@@ -4,7 +4,7 @@
 import { foldCode } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { type Actor, transactAs } from "../people/actor.ts";
+import { type Actor, STAFF, transactAs } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import {
 	insertCode,
@@ -27,7 +27,7 @@ export async function addSamplePartner(
 	actor: Actor,
 	programmeId: number,
 ): Promise<Result<Partner>> {
-	const added = await transactAs<Partner>(deps.store, actor, async (trx) => {
+	const added = await transactAs<Partner>(deps.store, actor, STAFF, async (trx) => {
 		const at = { created_at_ms: deps.clock.nowMs() };
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");

@@ -8,17 +8,18 @@ import {
 	checkAll,
 	type Fault,
 	fault,
+	listFaults,
 	type Result,
 	refuse,
 	refuseAll,
 	succeed,
 } from "../domain/fault.ts";
 import { compareForm } from "../domain/form-changes.ts";
-import { type PersonActor, transactInProgramme } from "../people/actor.ts";
+import { inProgramme, type PersonActor, transactAs } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { note } from "./partners.ts";
 
 /** The settings as they were typed. A checkbox that is not ticked is empty. */
@@ -92,7 +93,7 @@ export async function savePartnerTerms(
 	const read = readTerms(typed, allowsPrivateRanges);
 	if (!read.ok) return read;
 	const seen = readTerms(shown, allowsPrivateRanges);
-	const save = async (trx: Db): Promise<Checked<boolean>> => {
+	const saved = await transactAs<boolean>(store, actor, inProgramme(programmeId), async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) {
 			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
@@ -137,11 +138,9 @@ export async function savePartnerTerms(
 			programmeId,
 		);
 		return succeed(true);
-	};
-	const done = await transactInProgramme(store, actor, programmeId, async (trx) => succeed(await save(trx)));
-	if (!done.ok) return refuseAll([done.fault]);
-	if (done.value.ok && done.value.value) store.announceChange(programmeId);
-	return done.value;
+	});
+	if (saved.ok && saved.value) store.announceChange(programmeId);
+	return listFaults(saved);
 }
 
 function termsOf(programme: Programme, hosts: readonly LandingHost[]): PartnerTerms {

@@ -1,8 +1,8 @@
-// Actors are the people and programs that make a change. The transactions in this file check an actor's
-// permission again. A page checks it when the request arrives, but the person can be signed out or lose a
-// role before the change is written.
+// Actors are the people and programs that make a change. `transactAs` checks an actor's permission again in the
+// transaction of the change. A page checks it when the request arrives, but the person can be signed out or lose a role
+// before the change is written.
 
-import { type Result, refusalOf, refuse } from "../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
 import { isTokenUsable } from "../store/queries/api-tokens.ts";
 import { auditWithToken } from "../store/queries/audit.ts";
@@ -29,6 +29,20 @@ export interface SignedInPerson extends ActingPerson {
 export interface TokenHolder extends ActingPerson {
 	/** Row id of the token. */
 	tokenId: number;
+	/** What the call demands in addition to the change, if anything. */
+	demands?: CallDemands;
+}
+
+/**
+ * Conditions of an API call for the transaction of its change: that the resource has not changed since the caller read it,
+ * or that it is created once for each reference. They hold also if two calls arrive at the same moment. The use case knows
+ * of neither.
+ */
+export interface CallDemands {
+	/** Runs before the change. A refusal replaces the change. */
+	before?(trx: Db): Promise<Result<unknown>>;
+	/** Runs after the change, with its value. A refusal rolls the change back. */
+	after?(trx: Db, value: unknown): Promise<Result<unknown>>;
 }
 
 /** A person who acts on a page or through an API token. */
@@ -62,64 +76,90 @@ export function personIdOf(actor: AuditedActor): number | null {
 }
 
 /**
- * Runs a transaction that creates a sign-in link or ends somebody's access. It holds the access lock, so
- * nobody can end the actor's access while it runs. It is refused if the actor was signed out, or their API token
- * revoked, after the request arrived. A link that they created now would otherwise stay valid although their
- * access has ended.
+ * The permission that a change needs. The command line and the service have every permission.
+ *
+ *   signed in: the person is still signed in, or the API token is still usable. The use case checks everything else.
+ *   staff: the person belongs to the network's staff.
+ *   programme: the person has the right in this programme. Staff have every right in every programme.
+ *   partner: the person signs in for this partner, or belongs to the staff.
+ */
+export type Permission =
+	| { of: "signed in" }
+	| { of: "staff" }
+	| { of: "programme"; programmeId: number; right: Right }
+	| { of: "partner"; partnerId: number };
+
+export const SIGNED_IN: Permission = { of: "signed in" };
+export const STAFF: Permission = { of: "staff" };
+
+export function inProgramme(programmeId: number, right: Right = "manage"): Permission {
+	return { of: "programme", programmeId, right };
+}
+
+export function forPartner(partnerId: number): Permission {
+	return { of: "partner", partnerId };
+}
+
+/**
+ * Runs the transaction of a change by an actor. It holds the access lock, so nobody can end the actor's access while it
+ * runs. It is refused if the actor does not have the permission, for example because they were signed out or their API
+ * token was revoked after the request arrived. A refusal rolls everything back.
  */
 export function transactAs<Value>(
 	{ transact }: Pick<Store, "transact">,
 	actor: Actor,
+	permission: Permission,
 	work: (trx: Db) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
-	return transact(async (trx) => {
+	return transact<Result<Value>>(async (trx) => {
 		await lockAccess(trx);
-		if (actor.kind === "command line" || actor.kind === "service") return work(trx);
-		if ("tokenId" in actor) {
-			if (!(await isTokenUsable(trx, actor.tokenId))) return refusalOf("revoked_token", {});
-			auditWithToken(trx, actor.tokenId);
-			return work(trx);
+		const allowed = await judgeActor(trx, actor, permission);
+		if (!allowed.ok) return allowed;
+		const demands = "tokenId" in actor ? actor.demands : undefined;
+		const before = await demands?.before?.(trx);
+		if (before?.ok === false) return before;
+		const done = await work(trx);
+		if (!done.ok) return done;
+		const after = await demands?.after?.(trx, done.value);
+		return after?.ok === false ? after : done;
+	});
+}
+
+/** Checks that the actor's access has not ended, and that they have the permission. */
+async function judgeActor(trx: Db, actor: Actor, permission: Permission): Promise<Result<true>> {
+	if (actor.kind === "command line" || actor.kind === "service") return succeed(true);
+	if ("tokenId" in actor) {
+		if (!(await isTokenUsable(trx, actor.tokenId))) return refusalOf("revoked_token", {});
+		auditWithToken(trx, actor.tokenId);
+	} else if (!(await isSessionOf(trx, actor.sessionId, actor.personId))) {
+		return notAllowed("You have been signed out. Nothing was changed. Sign in again to continue.");
+	}
+	if (actor.kind === "staff" || permission.of === "signed in") return succeed(true);
+	switch (permission.of) {
+		case "staff":
+			return notAllowed("Only the network's staff can do this.");
+		case "programme": {
+			const role = await findRole(trx, permission.programmeId, actor.personId);
+			if (role !== undefined && grants(role, permission.right)) return succeed(true);
+			return notAllowed("Your role in this programme was changed. Nothing else was changed.");
 		}
-		if (await isSessionOf(trx, actor.sessionId, actor.personId)) return work(trx);
-		return signedOut();
-	});
+		case "partner":
+			if (await signsInFor(trx, permission.partnerId, actor.personId)) return succeed(true);
+			return notAllowed("You no longer sign in for this partner. Nothing was changed.");
+	}
 }
 
-function signedOut(): ReturnType<typeof refuse> {
-	return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
-}
-
-/**
- * Runs a transaction that needs a right in one programme. It is refused if the actor was signed out or lost
- * that right after the request arrived.
- */
-export function transactInProgramme<Value>(
-	store: Pick<Store, "transact">,
-	actor: Actor,
-	programmeId: number,
-	work: (trx: Db, authority: Authority) => Promise<Result<Value>>,
-	right: Right = "manage",
-): Promise<Result<Value>> {
-	return transactAs(store, actor, async (trx) => {
-		if (actor.kind === "command line" || actor.kind === "service") return work(trx, actor.kind);
-		const standing = actor.kind === "staff" ? "staff" : await findRole(trx, programmeId, actor.personId);
-		if (standing !== undefined && grants(standing, right)) return work(trx, standing);
-		return refuse("not_allowed", "Your role in this programme was changed. Nothing else was changed.");
-	});
+function notAllowed(detail: string): ReturnType<typeof refuse> {
+	return refuse("not_allowed", detail);
 }
 
 /**
- * Runs a transaction that changes something of a partner. Staff and the partner's own people may do this. It is refused
- * if the actor was signed out or no longer signs in for the partner.
+ * Returns the actor's authority for a change in a programme. The change must have been permitted in the same transaction,
+ * so a person of the shop has a role.
  */
-export function transactForPartner<Value>(
-	store: Pick<Store, "transact">,
-	actor: Actor,
-	partnerId: number,
-	work: (trx: Db) => Promise<Result<Value>>,
-): Promise<Result<Value>> {
-	return transactAs(store, actor, async (trx) => {
-		if (actor.kind !== "shop" || (await signsInFor(trx, partnerId, actor.personId))) return work(trx);
-		return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
-	});
+export async function authorityOf(trx: Db, actor: Actor, programmeId: number): Promise<Authority> {
+	if (actor.kind !== "shop") return actor.kind;
+	const role = await findRole(trx, programmeId, actor.personId);
+	if (role === undefined) throw new Error("a person without a role was permitted to change the programme");
+	return role;
 }

@@ -21,7 +21,7 @@ import {
 	type Session,
 } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
-import { type SignedInPerson, transactAs } from "./actor.ts";
+import { SIGNED_IN, type SignedInPerson, transactAs } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { findDevice, makeDeviceCookie, sharedDeviceId } from "./device-cookie.ts";
 import { readTokenCookie, type TokenCookie, tokenCookie } from "./signed-cookies.ts";
@@ -127,7 +127,7 @@ export function revokeSessions(
 	sessionId?: string,
 ): Promise<Result<true>> {
 	const { personId } = actor;
-	return transactAs(store, actor, async (trx) => {
+	return transactAs(store, actor, SIGNED_IN, async (trx) => {
 		if (sessionId === undefined) {
 			await endSessions(trx, personId, actor.sessionId);
 		} else {
@@ -161,7 +161,7 @@ export function changeWithSession<Value>(
 	{ email, device }: { email: string; device: string },
 	change: (trx: Db, session: Session) => Promise<Result<Value>>,
 ): Promise<Result<Changed<Value>>> {
-	return transactAs(deps.store, actor, async (trx) => {
+	return transactAs(deps.store, actor, SIGNED_IN, async (trx) => {
 		const session = await findSessionById(trx, actor.sessionId);
 		if (session === undefined) throw new Error("transactAs found the session, and it is gone");
 		const deviceId = await findDevice({ ...deps, store: { db: trx } }, email, device);

@@ -20,7 +20,7 @@ import * as rows from "../store/queries/authenticators.ts";
 import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import { endSession, endSessions, type Session } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
-import { type SignedInPerson, transactAs } from "./actor.ts";
+import { SIGNED_IN, type SignedInPerson, transactAs } from "./actor.ts";
 import { changeWithSession, type SignInDeps, type Visitor } from "./auth.ts";
 import { findDevice } from "./device-cookie.ts";
 import { giveUseBack, LIMITS, useLimits } from "./limits.ts";
@@ -62,7 +62,7 @@ export async function beginAuthenticator(
 	if (!checked.ok) return checked;
 	const secret = random.bytes(TOTP_SECRET_BYTES);
 	const backupCodes = Array.from({ length: BACKUP_CODES }, () => makeBackupCode(random.bytes));
-	return transactAs<AuthenticatorSetup>(store, owner, async (trx) => {
+	return transactAs<AuthenticatorSetup>(store, owner, SIGNED_IN, async (trx) => {
 		if (await rows.isAuthenticatorOn(trx, personId)) return alreadyOn("Turn it off first.");
 		await rows.replaceSetup(trx, personId, {
 			secret: await seal(trx, deps, personId, Buffer.from(secret).toString("hex")),

@@ -31,10 +31,13 @@ import {
 	type Actor,
 	type AuditedActor,
 	COMMAND_LINE,
+	forPartner,
+	inProgramme,
+	type Permission,
 	type PersonActor,
 	personIdOf,
+	STAFF,
 	transactAs,
-	transactInProgramme,
 } from "./actor.ts";
 import type { AccountsDeps, CompanySignIn } from "./deps.ts";
 import { LIMITS, mailUseOf, useLimits } from "./limits.ts";
@@ -73,8 +76,7 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
 	const { membership, invitedBy } = input;
-	return sendAs(deps, invitedBy, email.value, programmeIdOf(membership), async (trx) => {
-		// This comes before the first write, because a refusal does not roll the transaction back.
+	return sendAs(deps, invitedBy, email.value, toInvite(membership), async (trx) => {
 		if (membership !== null && "partner" in membership) {
 			const partner = await findPartnerById(trx, membership.partner.id);
 			const judged = partner === undefined ? succeed(true) : judgeErasedPartner(partner);
@@ -148,6 +150,12 @@ function nameMembership({ kind }: Person, membership: Membership | PartnerMember
 }
 
 /** Returns the id of the programme that the person is invited to, or null for staff and partners. */
+/** Returns the permission to invite people to a programme, to a partner or, without a membership, to the staff. */
+function toInvite(membership: Membership | PartnerMembership | null): Permission {
+	if (membership === null) return STAFF;
+	return "role" in membership ? inProgramme(membership.programme.id) : forPartner(membership.partner.id);
+}
+
 function programmeIdOf(membership: Membership | PartnerMembership | null): number | null {
 	return membership !== null && "role" in membership ? membership.programme.id : null;
 }
@@ -209,11 +217,8 @@ export async function inviteByMember(
 	const programmeId = programmeIdOf(membership);
 	const target =
 		"role" in membership ? { programmeId, role: membership.role } : { partnerId: membership.partner.id };
-	return sendAs(deps, member, email, programmeId, async (trx) => {
+	return sendAs(deps, member, email, toInvite(membership), async (trx) => {
 		const { personId } = member;
-		if (member.kind === "shop" && "partner" in membership && !(await isMember(trx, membership, personId))) {
-			return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
-		}
 		const invitee = await findPersonByEmail(trx, email);
 		// This refusal reveals nothing new, because the page already shows the list of people.
 		if (invitee !== undefined && (await isMember(trx, membership, invitee.id))) {
@@ -270,7 +275,7 @@ export async function renewLink(
 		return makePasswordLink(deps, actor, personId, programmeId);
 	}
 	const { email } = await requirePerson(deps, personId);
-	return sendAs(deps, actor, email, programmeId, async (trx) => {
+	return sendAs(deps, actor, email, toInvite(membership), async (trx) => {
 		const person = await lockPerson(trx, "id", personId);
 		if (person === undefined) throw new Error("people are never deleted");
 		const judged = judgeErasedPerson(person);
@@ -299,7 +304,7 @@ export async function makePasswordLink(
 	// People cannot make a link for themselves. Otherwise anybody who finds an unlocked browser could take over
 	// the account.
 	if (personId === personIdOf(actor)) return refuse("not_allowed", "Change your own password under Account.");
-	return sendAs(deps, actor, email, programmeId, async (trx) => {
+	return sendAs(deps, actor, email, STAFF, async (trx) => {
 		const madeBy = personIdOf(actor);
 		const order = { purpose: "password_link", personId, programmeId, madeBy } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
@@ -325,7 +330,7 @@ export async function makeOperatorLink(
 	const { email, kind } = await requirePerson(deps, personId);
 	const mustUseProvider = kind === "staff" && deps.companySignIn?.isRequiredForStaff === true;
 	if (mustUseProvider && !bypassesCompanySignIn) return refuse("company_account_required", BYPASS_ADVICE);
-	return sendAs(deps, COMMAND_LINE, email, null, async (trx) => {
+	return sendAs(deps, COMMAND_LINE, email, STAFF, async (trx) => {
 		const isForPassword = await hasPassword(trx, personId);
 		if (!isForPassword) {
 			const person = await lockPerson(trx, "id", personId);
@@ -364,8 +369,7 @@ export async function sendAs<Sent extends SentLink>(
 	deps: InvitationsDeps,
 	actor: Actor,
 	email: string,
-	/** The programme to which people are invited, or null for staff and partners. */
-	programmeId: number | null,
+	permission: Permission,
 	work: (trx: Db) => Promise<Result<Sent>>,
 	/**
 	 * The reason for the mail. Answers to applications have a separate limit, because strangers choose the
@@ -378,9 +382,7 @@ export async function sendAs<Sent extends SentLink>(
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;
 	}
-	const sent = await (programmeId === null
-		? transactAs(deps.store, actor, work)
-		: transactInProgramme(deps.store, actor, programmeId, work));
+	const sent = await transactAs(deps.store, actor, permission, work);
 	deps.mails.wake();
 	return sent;
 }

@@ -11,7 +11,7 @@ import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import type { Db } from "../store/store.ts";
-import { type SignedInPerson, transactAs } from "./actor.ts";
+import { SIGNED_IN, type SignedInPerson, transactAs } from "./actor.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import type { InvitationsDeps } from "./invitations.ts";
@@ -67,7 +67,7 @@ export async function saveOwnSettings(
 	if (input.sales !== undefined && sales === undefined) {
 		return refuse("invalid_field", "Choose which mails about sales you want.", "sales");
 	}
-	return transactAs(store, actor, async (trx) => {
+	return transactAs(store, actor, SIGNED_IN, async (trx) => {
 		const person = await lockPerson(trx, "id", actor.personId);
 		if (person === undefined) throw new Error("a session without a person");
 		const wanted = {
@@ -119,7 +119,7 @@ export async function askForAddress(
 	const uses = [{ limit: LIMITS.mailsTo, subject: `new address: ${email}` }];
 	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 	if (tooMany !== null) return tooMany;
-	const asked = await transactAs(deps.store, actor, async (trx) => {
+	const asked = await transactAs(deps.store, actor, SIGNED_IN, async (trx) => {
 		const { personId } = actor;
 		const order = { purpose: "address_mail", personId, email, madeBy: personId } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;

@@ -18,7 +18,7 @@ import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import { type PersonActor, type SignedInPerson, transactAs, transactInProgramme } from "./actor.ts";
+import { inProgramme, type PersonActor, SIGNED_IN, type SignedInPerson, STAFF, transactAs } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess, endRightsIn, previewEnding } from "./end-access.ts";
 import {
@@ -94,7 +94,7 @@ export async function changeRole(
 	const after = parsed.value;
 	const nowMs = deps.clock.nowMs();
 	const programmeId = programme.id;
-	const changed = await transactInProgramme<RoleChanged>(deps.store, actor, programmeId, async (trx) => {
+	const changed = await transactAs<RoleChanged>(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const found = await lockMember(trx, programme, publicId);
 		if (!found.ok) return found;
 		const { person, role: before } = found.value;
@@ -137,7 +137,7 @@ export async function removePerson(
 	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
 	const [nowMs, programmeId] = [clock.nowMs(), programme.id];
-	const removed = await transactInProgramme<PersonRemoved>(store, actor, programmeId, async (trx) => {
+	const removed = await transactAs<PersonRemoved>(store, actor, inProgramme(programmeId), async (trx) => {
 		const invitation = await findProgrammeInvitation(trx, programmeId, publicId);
 		if (invitation !== undefined) {
 			const { email } = invitation;
@@ -161,7 +161,7 @@ export async function leaveProgramme(
 	programme: Programme,
 	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
-	const left = await transactAs<PersonRemoved>(store, actor, async (trx) => {
+	const left = await transactAs<PersonRemoved>(store, actor, SIGNED_IN, async (trx) => {
 		const self = await findPersonById(trx, actor.personId);
 		const found = await lockMember(trx, programme, self?.public_id ?? "");
 		const ending = { nowMs: clock.nowMs(), keptKeys };
@@ -238,7 +238,7 @@ export async function deactivateStaff(
 	const changedProgrammes = new Set<number>();
 	// The access lock prevents two members of staff who deactivate each other at the same moment from leaving
 	// no staff.
-	const done = await transactAs<{ person: Person; ended: EndedAccess }>(store, actor, async (trx) => {
+	const done = await transactAs<{ person: Person; ended: EndedAccess }>(store, actor, STAFF, async (trx) => {
 		const person = await lockPerson(trx, "public_id", publicId);
 		if (person?.kind !== "staff") return unknownStaff();
 		if (person.id === actor.personId) {

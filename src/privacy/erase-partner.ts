@@ -7,7 +7,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { utcDay } from "../domain/time.ts";
 import { whyNotSettled } from "../partners/archive.ts";
 import { endPartnerships } from "../partners/partnerships.ts";
-import { personIdOf, transactAs } from "../people/actor.ts";
+import { personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { endAccess } from "../people/end-access.ts";
 import { revokeTokensOf } from "../store/queries/api-tokens.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -52,46 +52,50 @@ export async function erasePartner(
 	const { store } = deps;
 	const known = await findPartner(store.db, publicId);
 	if (known === undefined) return refuse("unknown_partner", `There is no partner ${publicId}.`);
-	const erased = await transactAs<{ erasure: Erasure; people: Erasure[] }>(store, actor, async (trx) => {
-		if (actor.kind === "shop") return refuse("not_allowed", "Only the network's staff erase a partner.");
-		const partner = await lockPartner(trx, known.id);
-		if (partner === undefined) return refuse("unknown_partner", `There is no partner ${publicId}.`);
-		const judged = await judgePartner(trx, partner);
-		if (!judged.ok) return judged;
-		const nowMs = deps.clock.nowMs();
-		const erasedBy = personIdOf(actor);
-		const words = { ...(await findWordsOfPartner(trx, partner)), replacement: ERASED_PARTNER };
-		await endPartnerships(trx, deps, actor, partner.id, true);
-		const people = await erasePeople(trx, deps, actor, partner);
-		const receiver = await lockPartnerReceiver(trx, partner.id);
-		if (receiver !== undefined) {
-			await removeEndpoint(trx, receiver, nowMs);
-			await removeReceiverRows(trx, receiver.receiver_id);
-		}
-		await revokeTokensOf(trx, partner.id, nowMs);
-		await removePartnerRows(trx, partner.id);
-		await removeMails(trx, words.emails);
-		await updatePartner(trx, partner, {
-			name: ERASED_PARTNER,
-			site: "",
-			vat_percent: null,
-			vat_note: "",
-			archived_at_ms: partner.archived_at_ms ?? nowMs,
-			erased_at_ms: nowMs,
-		});
-		await noteAudit(trx, { personId: erasedBy, action: "partner.erased", subject: publicId }, nowMs);
-		const erasure = await insertErasure(trx, {
-			kind: "partner",
-			subject_id: partner.id,
-			public_id: publicId,
-			erased_by: erasedBy,
-			erased_at_ms: nowMs,
-			sealed_words: await sealWords(trx, deps, publicId, words),
-			...FIRST_STEP,
-			due_at_ms: nowMs,
-		});
-		return succeed({ erasure, people });
-	});
+	const erased = await transactAs<{ erasure: Erasure; people: Erasure[] }>(
+		store,
+		actor,
+		STAFF,
+		async (trx) => {
+			const partner = await lockPartner(trx, known.id);
+			if (partner === undefined) return refuse("unknown_partner", `There is no partner ${publicId}.`);
+			const judged = await judgePartner(trx, partner);
+			if (!judged.ok) return judged;
+			const nowMs = deps.clock.nowMs();
+			const erasedBy = personIdOf(actor);
+			const words = { ...(await findWordsOfPartner(trx, partner)), replacement: ERASED_PARTNER };
+			await endPartnerships(trx, deps, actor, partner.id, true);
+			const people = await erasePeople(trx, deps, actor, partner);
+			const receiver = await lockPartnerReceiver(trx, partner.id);
+			if (receiver !== undefined) {
+				await removeEndpoint(trx, receiver, nowMs);
+				await removeReceiverRows(trx, receiver.receiver_id);
+			}
+			await revokeTokensOf(trx, partner.id, nowMs);
+			await removePartnerRows(trx, partner.id);
+			await removeMails(trx, words.emails);
+			await updatePartner(trx, partner, {
+				name: ERASED_PARTNER,
+				site: "",
+				vat_percent: null,
+				vat_note: "",
+				archived_at_ms: partner.archived_at_ms ?? nowMs,
+				erased_at_ms: nowMs,
+			});
+			await noteAudit(trx, { personId: erasedBy, action: "partner.erased", subject: publicId }, nowMs);
+			const erasure = await insertErasure(trx, {
+				kind: "partner",
+				subject_id: partner.id,
+				public_id: publicId,
+				erased_by: erasedBy,
+				erased_at_ms: nowMs,
+				sealed_words: await sealWords(trx, deps, publicId, words),
+				...FIRST_STEP,
+				due_at_ms: nowMs,
+			});
+			return succeed({ erasure, people });
+		},
+	);
 	if (!erased.ok) return erased;
 	store.announceChange(null);
 	const receiver = await findPartnerReceiver(store.db, known.id);

@@ -5,7 +5,7 @@
 import { erasedPerson } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { utcDay } from "../domain/time.ts";
-import { type CommandLine, type PersonActor, personIdOf, transactAs } from "../people/actor.ts";
+import { type CommandLine, type PersonActor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { endAccess, previewEnding } from "../people/end-access.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -64,8 +64,7 @@ export async function erasePerson(
 ): Promise<Result<Erasure>> {
 	const { store } = deps;
 	const changedProgrammes = new Set<number>();
-	const erased = await transactAs<Erasure>(store, actor, async (trx) => {
-		if (actor.kind === "shop") return refuse("not_allowed", "Only the network's staff erase a person.");
+	const erased = await transactAs<Erasure>(store, actor, STAFF, async (trx) => {
 		const person = await lockPerson(trx, "public_id", publicId);
 		if (person === undefined) return refuse("unknown_person", `There is no person ${publicId}.`);
 		if (person.id === personIdOf(actor)) {

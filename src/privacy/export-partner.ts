@@ -5,7 +5,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { readPartnerEvent } from "../domain/partner-event.ts";
 import { isoTime, QUARTER_MS, utcDay } from "../domain/time.ts";
 import { dayIn } from "../domain/zone-day.ts";
-import { type CommandLine, type PersonActor, personIdOf, transactAs } from "../people/actor.ts";
+import { type CommandLine, type PersonActor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { openParties } from "../statements/parties.ts";
 import { openDetails } from "../statements/payment-details.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -45,9 +45,7 @@ export async function exportPartner(
 ): Promise<Result<Export>> {
 	const { store, clock } = deps;
 	const nowMs = clock.nowMs();
-	const found = await transactAs<Partner>(store, actor, async (trx) => {
-		if (actor.kind === "shop")
-			return refuse("not_allowed", "Only the network's staff export a partner's data.");
+	const found = await transactAs<Partner>(store, actor, STAFF, async (trx) => {
 		const partner = await findPartner(trx, publicId);
 		if (partner === undefined) return refuse("unknown_partner", `There is no partner ${publicId}.`);
 		const note = { personId: personIdOf(actor), action: "partner.exported", subject: publicId } as const;

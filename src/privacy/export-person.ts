@@ -3,7 +3,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { openMail } from "../domain/sealing.ts";
 import { isoTime, utcDay } from "../domain/time.ts";
-import { type CommandLine, type PersonActor, personIdOf, transactAs } from "../people/actor.ts";
+import { type CommandLine, type PersonActor, personIdOf, SIGNED_IN, transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { listPartnersOf } from "../store/queries/partners.ts";
 import { findPersonByPublicId, type Person } from "../store/queries/people.ts";
@@ -38,7 +38,7 @@ export async function exportPerson(
 ): Promise<Result<Export>> {
 	const { store, clock } = deps;
 	const nowMs = clock.nowMs();
-	const found = await transactAs<Person>(store, actor, async (trx) => {
+	const found = await transactAs<Person>(store, actor, SIGNED_IN, async (trx) => {
 		const person = await findPersonByPublicId(trx, publicId);
 		if (person === undefined) return refuse("unknown_person", `There is no person ${publicId}.`);
 		if (actor.kind === "shop" && person.id !== actor.personId) {

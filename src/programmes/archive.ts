@@ -7,7 +7,7 @@
 // all sales of a programme wait for the same row.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { hasOpenConversion } from "../store/queries/programme-list.ts";
@@ -39,8 +39,7 @@ async function changeArchived(
 ): Promise<Result<boolean>> {
 	const found = await findProgramme(store.db, publicId);
 	if (found === undefined) return unknownProgramme(publicId);
-	const changed = await transactAs<boolean>(store, actor, async (trx) => {
-		if (actor.kind === "shop") return refuse("not_allowed", "Only the network's staff archive a programme.");
+	const changed = await transactAs<boolean>(store, actor, STAFF, async (trx) => {
 		const programme = await lockProgramme(trx, found.id);
 		if (programme === undefined) return unknownProgramme(publicId);
 		if ((programme.archived_at_ms !== null) === isArchived) return succeed(false);

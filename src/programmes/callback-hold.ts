@@ -2,8 +2,8 @@
 // still accepted, and requests that are in flight finish. Deliveries that become due meanwhile wait, and the
 // wait costs them no attempt.
 
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import { type Result, succeed } from "../domain/fault.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { beginPause, type DeliveryPause, endPause, readPause } from "../store/queries/delivery-pause.ts";
@@ -14,8 +14,7 @@ export function changeHold(
 	actor: Actor,
 	to: "held" | "released",
 ): Promise<Result<DeliveryPause | null>> {
-	return transactAs(store, actor, async (trx) => {
-		if (actor.kind === "shop") return refuse("not_allowed", "Only staff hold and release callbacks.");
+	return transactAs(store, actor, STAFF, async (trx) => {
 		const nowMs = clock.nowMs();
 		const personId = personIdOf(actor);
 		const isNew = to === "held" && (await beginPause(trx, personId, nowMs));

@@ -3,7 +3,7 @@
 // call are one transaction. They are shown once, so none may be stored that nobody sees.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { countUsableKeys } from "../store/queries/keys.ts";
 import { listKeylessProgrammes, lockProgramme, type Programme } from "../store/queries/programmes.ts";
@@ -42,11 +42,9 @@ export async function issueManyKeys(
 		return refuse("too_many_rows", detail, "programmes");
 	}
 	const changed: Programme[] = [];
-	const done = await transactAs<ManyKeys>(deps.store, actor, async (trx) => {
-		if (actor.kind === "shop") {
-			return refuse("not_allowed", "Only the network's staff issue keys for many programmes.");
-		}
-		const chosen = chooseRight(actor.kind, right);
+	const done = await transactAs<ManyKeys>(deps.store, actor, STAFF, async (trx) => {
+		const authority = actor.kind === "command line" ? actor.kind : "staff";
+		const chosen = chooseRight(authority, right);
 		if (!chosen.ok) return chosen;
 		const found = programmeIds ?? (await listKeylessProgrammes(trx, MAX_MANY_KEYS + 1));
 		const issued: ProgrammeKey[] = [];
@@ -59,7 +57,7 @@ export async function issueManyKeys(
 				skipped += 1;
 				continue;
 			}
-			const change = { trx, programme, personId: personIdOf(actor), authority: actor.kind } as const;
+			const change = { trx, programme, personId: personIdOf(actor), authority } as const;
 			const key = await insertKey(deps, { ...change, nowMs: deps.clock.nowMs() }, null, right);
 			if (!key.ok) throw new Error(`a programme without a key was refused one: ${key.fault.code}`);
 			issued.push({ ...key.value, programmeName: programme.name, programmePublicId: programme.public_id });

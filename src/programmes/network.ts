@@ -3,7 +3,16 @@
 
 import type { Updateable } from "kysely";
 import { readName } from "../domain/display-name.ts";
-import { type Checked, type Fault, fault, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import {
+	type Checked,
+	type Fault,
+	fault,
+	listFaults,
+	type Result,
+	refuse,
+	refuseAll,
+	succeed,
+} from "../domain/fault.ts";
 import {
 	parseBrand,
 	parseSenderAddress,
@@ -15,7 +24,7 @@ import { sha256Hex } from "../domain/signature.ts";
 import { parseTimeZone } from "../domain/zone-day.ts";
 import { composeTestMail } from "../mail/letters.ts";
 import { sayMailError } from "../mail/network-mailer.ts";
-import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../people/actor.ts";
+import { type Actor, personIdOf, type SignedInPerson, STAFF, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Mailer } from "../ports.ts";
@@ -73,7 +82,7 @@ export async function changeNetwork(
 		else if (parsed !== undefined) Object.assign(wanted, { [FIELDS[name].column]: parsed.value });
 	}
 	if (faults.length > 0) return refuseAll(faults);
-	const changed = await transactAs<readonly NetworkField[]>(deps.store, actor, async (trx) => {
+	const changed = await transactAs<readonly NetworkField[]>(deps.store, actor, STAFF, async (trx) => {
 		const network = await lockNetwork(trx);
 		const names = FIELD_NAMES.filter((name) => isChange(name, wanted, network));
 		if (names.includes("brand")) {
@@ -90,7 +99,7 @@ export async function changeNetwork(
 		return succeed(names);
 	});
 	deps.network.forget();
-	return changed.ok ? changed : refuseAll([changed.fault]);
+	return listFaults(changed);
 }
 
 function noteChange(trx: Db, { clock }: NetworkDeps, actor: Actor, detail: string): Promise<void> {
@@ -163,7 +172,7 @@ async function changeRow(
 	actor: Actor,
 	change: Partial<NetworkSettings> & Updateable<Pick<NetworkTable, "logo_data">>,
 ): Promise<Result<true>> {
-	const changed = await transactAs<true>(deps.store, actor, async (trx) => {
+	const changed = await transactAs<true>(deps.store, actor, STAFF, async (trx) => {
 		const network = await lockNetwork(trx);
 		await changeNetworkRow(trx, network, change);
 		const after = { ...network, ...change };

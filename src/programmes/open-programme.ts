@@ -2,10 +2,18 @@
 // The command line needs an owner who already has an account. An import creates the owner's account and sends
 // no mail.
 
-import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import {
+	type Checked,
+	checkAll,
+	listFaults,
+	type Result,
+	refuse,
+	refuseAll,
+	succeed,
+} from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
-import { COMMAND_LINE, type PersonActor, transactAs } from "../people/actor.ts";
+import { COMMAND_LINE, type PersonActor, STAFF, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import {
 	findOrCreateInvitee,
@@ -93,11 +101,11 @@ export async function openProgramme(
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
 	// Everything is one transaction, so that no programme is stored if its owner cannot be invited.
-	const opened = await transactAs(deps.store, actor, (trx) =>
+	const opened = await transactAs(deps.store, actor, STAFF, (trx) =>
 		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
 	);
 	if (way.kind === "invited") way.mails.wake();
-	return opened.ok ? opened : refuseAll([opened.fault]);
+	return listFaults(opened);
 }
 
 /**
@@ -244,7 +252,7 @@ export async function openSampleProgramme(
 	if (!terms.ok) return terms;
 	// The transaction holds a lock. If two people open the sample programme at once, the second one finds the
 	// programme of the first.
-	return transactAs<SampleProgramme | null>(deps.store, inviter.actor, async (trx) => {
+	return transactAs<SampleProgramme | null>(deps.store, inviter.actor, STAFF, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
 		const opening = { terms: terms.value, currency: SAMPLE_CURRENCY, email: null } as const;
 		const opened = await insertOpened(trx, deps, inviter, opening);

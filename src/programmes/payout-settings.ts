@@ -1,9 +1,9 @@
 // The network's settings for statements: its postal address, and the minimum payout for each currency.
 
-import { type Checked, checkAll, refuseAll, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, listFaults, succeed } from "../domain/fault.ts";
 import { parseMinimums, writeMinimums } from "../domain/minimum-payout.ts";
 import { parsePostalAddress } from "../domain/network.ts";
-import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { changeNetworkRow, lockNetwork } from "../store/queries/network.ts";
 import type { NetworkDeps } from "./network.ts";
@@ -27,7 +27,7 @@ export async function savePayoutSettings(
 	if (!read.ok) return read;
 	const { address } = read.value;
 	const minimums = writeMinimums(read.value.minimums);
-	const saved = await transactAs<boolean>(deps.store, actor, async (trx) => {
+	const saved = await transactAs<boolean>(deps.store, actor, STAFF, async (trx) => {
 		const network = await lockNetwork(trx);
 		const changes = [
 			...(address === network.postal_address
@@ -48,7 +48,7 @@ export async function savePayoutSettings(
 		return succeed(true);
 	});
 	deps.network.forget();
-	return saved.ok ? saved : refuseAll([saved.fault]);
+	return listFaults(saved);
 }
 
 function onOneLine(address: string | null): string {

@@ -19,6 +19,7 @@ import {
 	checkAll,
 	type Fault,
 	fault,
+	listFaults,
 	type Result,
 	refuse,
 	refuseAll,
@@ -28,11 +29,10 @@ import { compareForm } from "../domain/form-changes.ts";
 import { parseRate, shortenRate } from "../domain/money.ts";
 import { storedRate, writeByType, writeRates } from "../domain/rate.ts";
 import { parseFixed, parseRatesByType, sayByType, sayRates } from "../domain/rate-words.ts";
-import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
+import { type Actor, inProgramme, personIdOf, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { lockProgramme, type Programme, ratesOf, updateTerms } from "../store/queries/programmes.ts";
-import type { Db } from "../store/store.ts";
 
 /**
  * Maximum number of days of any term. Ten years are more than anybody needs, so a larger number is a typing
@@ -238,40 +238,41 @@ export async function changeProgramme(
 	wanted: Partial<TermsInput>,
 	shown: Partial<TermsInput> = {},
 ): Promise<Checked<readonly TermChange[]>> {
-	const change = async (trx: Db): Promise<Checked<readonly TermChange[]>> => {
-		const programme = await lockProgramme(trx, programmeId);
-		if (programme === undefined) {
-			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
-		}
-		const stored = termsOf(programme);
-		const { currency } = programme;
-		const judged = judgeChange(actor, currency, stored, wanted, shown);
-		if (!judged.ok) return judged;
-		if (judged.value.length === 0) return succeed([]);
-		const after: Terms = { ...stored, ...Object.fromEntries(judged.value) };
-		const nowMs = clock.nowMs();
-		await updateTerms(trx, programme, rowOfTerms(after, currency), nowMs);
-		const changes = judged.value.map(([term]) => ({
-			term,
-			before: sayTerm(term, stored[term], currency),
-			after: sayTerm(term, after[term], currency),
-		}));
-		const entry = {
-			personId: personIdOf(actor),
-			programmeId,
-			action: "programme.changed",
-			subject: programme.public_id,
-			detail: changes.map(({ term, before, after }) => `${LABELS[term]}: ${before} → ${after}`).join("; "),
-		} as const;
-		await noteAudit(trx, entry, nowMs);
-		return succeed(changes);
-	};
-	const transacted = await transactInProgramme(store, actor, programmeId, async (trx) =>
-		succeed(await change(trx)),
+	const changed = await transactAs<readonly TermChange[]>(
+		store,
+		actor,
+		inProgramme(programmeId),
+		async (trx) => {
+			const programme = await lockProgramme(trx, programmeId);
+			if (programme === undefined) {
+				return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
+			}
+			const stored = termsOf(programme);
+			const { currency } = programme;
+			const judged = judgeChange(actor, currency, stored, wanted, shown);
+			if (!judged.ok) return judged;
+			if (judged.value.length === 0) return succeed([]);
+			const after: Terms = { ...stored, ...Object.fromEntries(judged.value) };
+			const nowMs = clock.nowMs();
+			await updateTerms(trx, programme, rowOfTerms(after, currency), nowMs);
+			const changes = judged.value.map(([term]) => ({
+				term,
+				before: sayTerm(term, stored[term], currency),
+				after: sayTerm(term, after[term], currency),
+			}));
+			const entry = {
+				personId: personIdOf(actor),
+				programmeId,
+				action: "programme.changed",
+				subject: programme.public_id,
+				detail: changes.map(({ term, before, after }) => `${LABELS[term]}: ${before} → ${after}`).join("; "),
+			} as const;
+			await noteAudit(trx, entry, nowMs);
+			return succeed(changes);
+		},
 	);
-	const done = transacted.ok ? transacted.value : refuseAll([transacted.fault]);
-	if (done.ok && done.value.length > 0) store.announceChange(programmeId);
-	return done;
+	if (changed.ok && changed.value.length > 0) store.announceChange(programmeId);
+	return listFaults(changed);
 }
 
 /** Returns the terms that change, with their new values. */

@@ -3,7 +3,7 @@
 
 import { type Result, refusalOf } from "../domain/fault.ts";
 import type { Authority } from "../domain/roles.ts";
-import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
+import { type Actor, authorityOf, inProgramme, personIdOf, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Locked } from "../store/locked.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
@@ -30,12 +30,12 @@ export async function changeLocked<Value>(
 ): Promise<Result<Value>> {
 	const found = await findProgramme(store.db, programmePublicId);
 	if (found === undefined) return unknownProgramme(programmePublicId);
-	const lockAndWork = async (trx: Db, authority: Authority): Promise<Result<Value>> => {
+	const done = await transactAs<Value>(store, actor, inProgramme(found.id, "integrate"), async (trx) => {
 		const programme = await lockProgramme(trx, found.id);
 		if (programme === undefined) return unknownProgramme(programmePublicId);
+		const authority = await authorityOf(trx, actor, found.id);
 		return work({ trx, programme, personId: personIdOf(actor), authority, nowMs: clock.nowMs() });
-	};
-	const done = await transactInProgramme(store, actor, found.id, lockAndWork, "integrate");
+	});
 	if (done.ok) {
 		store.announceChange(found.id);
 		store.announceTargetChange(found.receiver_id);

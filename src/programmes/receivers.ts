@@ -7,7 +7,14 @@ import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isPartnerId } from "../domain/id.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
-import { type Actor, personIdOf, transactForPartner, transactInProgramme } from "../people/actor.ts";
+import {
+	type Actor,
+	forPartner,
+	inProgramme,
+	type Permission,
+	personIdOf,
+	transactAs,
+} from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Locked } from "../store/locked.ts";
 import type { AuditNote } from "../store/queries/audit.ts";
@@ -19,7 +26,7 @@ import {
 	lockPartnerReceiver,
 	type ReceiverColumns,
 } from "../store/queries/receivers.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { Db } from "../store/store.ts";
 import { changeLocked } from "./programmes.ts";
 
 /** The shop of a programme as a receiver of callbacks. */
@@ -33,16 +40,9 @@ export interface CalledPartner {
 
 export type CalledReceiver = CalledShop | CalledPartner;
 
-/** Runs a transaction that checks that the actor may still change the receiver. */
-export function transactForReceiver<Value>(
-	store: Pick<Store, "transact">,
-	actor: Actor,
-	receiver: CalledReceiver,
-	work: (trx: Db) => Promise<Result<Value>>,
-): Promise<Result<Value>> {
-	return "partner" in receiver
-		? transactForPartner(store, actor, receiver.partner.id, work)
-		: transactInProgramme(store, actor, receiver.id, work, "integrate");
+/** Returns the permission to change a receiver and to send its callbacks. */
+export function toReceiver(receiver: CalledReceiver): Permission {
+	return "partner" in receiver ? forPartner(receiver.partner.id) : inProgramme(receiver.id, "integrate");
 }
 
 export interface ReceiverChange {
@@ -119,7 +119,7 @@ async function changePartnerReceiver<Value>(
 	const partner = await findPartner(store.db, partnerPublicId);
 	if (partner === undefined) return refuse("unknown_partner", `There is no partner ${partnerPublicId}.`);
 	const { id, public_id } = partner;
-	const done = await transactForPartner(store, actor, id, async (trx) => {
+	const done = await transactAs(store, actor, forPartner(id), async (trx) => {
 		// Two people who save the first URL at the same moment would otherwise both add a receiver.
 		const locked = await lockPartner(trx, id);
 		const judged = locked === undefined ? succeed(true) : judgeErasedPartner(locked);

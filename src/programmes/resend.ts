@@ -7,7 +7,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
-import { type Actor, personIdOf } from "../people/actor.ts";
+import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
@@ -20,7 +20,7 @@ import {
 	walkFailed,
 } from "../store/queries/deliveries.ts";
 import type { Db } from "../store/store.ts";
-import { type CalledReceiver, transactForReceiver } from "./receivers.ts";
+import { type CalledReceiver, toReceiver } from "./receivers.ts";
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
@@ -77,7 +77,7 @@ async function change(
 		if (count > 0) await noteAudit(trx, noteFor({ receiver, actor }, note(count)), nowMs);
 		return succeed(count);
 	};
-	const sent = await transactForReceiver(store, actor, receiver, startAndNote);
+	const sent = await transactAs(store, actor, toReceiver(receiver), startAndNote);
 	if (sent.ok && sent.value > 0) store.announceDue({ receiverIds: [receiver.receiver_id], dueAtMs: nowMs });
 	return sent;
 }

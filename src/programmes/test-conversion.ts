@@ -6,7 +6,7 @@ import type { ConversionsDeps } from "../conversions/deps.ts";
 import { recordConversion } from "../conversions/record.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount } from "../domain/money.ts";
-import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
+import { type Actor, inProgramme, personIdOf, transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
 import { findFirstCode } from "../store/queries/partners.ts";
@@ -52,7 +52,7 @@ export async function sendTestConversion(
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return recorded;
 	};
-	const sent = await transactInProgramme(deps.store, actor, programme.id, send, "integrate");
+	const sent = await transactAs(deps.store, actor, inProgramme(programme.id, "integrate"), send);
 	if (!sent.ok) return sent;
 	deps.store.announceDue(sent.value.owed);
 	return succeed({ conversion: sent.value.conversion, isOwed: isOwedTo(programme, sent.value.owed) });
@@ -85,7 +85,7 @@ export async function walkTestConversion(
 		);
 		return decided;
 	};
-	const walked = await transactInProgramme(deps.store, actor, programme.id, walk, "integrate");
+	const walked = await transactAs(deps.store, actor, inProgramme(programme.id, "integrate"), walk);
 	if (!walked.ok) return walked;
 	deps.store.announceDue(walked.value.owed);
 	return succeed({ conversion: walked.value.conversion, isOwed: isOwedTo(programme, walked.value.owed) });

@@ -1,13 +1,13 @@
 // Adds a bonus or a correction to the account of a partner. It is part of the partner's next statement.
 
-import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, listFaults, type Result, refuse, succeed } from "../domain/fault.ts";
 import { isZero, parseFormAmount } from "../domain/money.ts";
 import { MINUTE_MS } from "../domain/time.ts";
-import { type Actor, personIdOf } from "../people/actor.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { hasAdjustmentSince } from "../store/queries/entries.ts";
 import { findPartnerById } from "../store/queries/partners.ts";
-import { type StatementsDeps, transactAsStaff } from "./deps.ts";
+import type { StatementsDeps } from "./deps.ts";
 import { parseReason } from "./payments.ts";
 
 export interface AdjustmentInput {
@@ -34,37 +34,42 @@ export async function adjustAccount(
 	});
 	if (!read.ok) return read;
 	const { amount, reason } = read.value;
-	const adjusted = await transactAsStaff<{ amount: string; currency: string }>(deps, actor, async (trx) => {
-		const partner = await findPartnerById(trx, partnerId);
-		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
-		const nowMs = deps.clock.nowMs();
-		const personId = personIdOf(actor);
-		const entered = { partnerId, personId, currency, amount, reason };
-		if (await hasAdjustmentSince(trx, entered, nowMs - REPEATED_WITHIN_MS)) {
-			return refuse(
-				"already_adjusted",
-				"You entered the same amount with the same reason a few minutes ago. If you mean it a second time, write another reason.",
-				"reason",
-			);
-		}
-		await deps.store.writes.insertEntries(trx, [
-			{
-				partner_id: partnerId,
-				programme_id: null,
-				conversion_id: null,
-				kind: "ADJUSTED",
-				amount,
-				currency,
-				person_id: personId,
-				reason,
-				at_ms: nowMs,
-			},
-		]);
-		const note = { personId, action: "account.adjusted", subject: partner.public_id } as const;
-		await noteAudit(trx, { ...note, detail: `${amount} ${currency}: ${reason}` }, nowMs);
-		return succeed({ amount, currency });
-	});
-	return adjusted.ok ? adjusted : refuseAll([adjusted.fault]);
+	const adjusted = await transactAs<{ amount: string; currency: string }>(
+		deps.store,
+		actor,
+		STAFF,
+		async (trx) => {
+			const partner = await findPartnerById(trx, partnerId);
+			if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+			const nowMs = deps.clock.nowMs();
+			const personId = personIdOf(actor);
+			const entered = { partnerId, personId, currency, amount, reason };
+			if (await hasAdjustmentSince(trx, entered, nowMs - REPEATED_WITHIN_MS)) {
+				return refuse(
+					"already_adjusted",
+					"You entered the same amount with the same reason a few minutes ago. If you mean it a second time, write another reason.",
+					"reason",
+				);
+			}
+			await deps.store.writes.insertEntries(trx, [
+				{
+					partner_id: partnerId,
+					programme_id: null,
+					conversion_id: null,
+					kind: "ADJUSTED",
+					amount,
+					currency,
+					person_id: personId,
+					reason,
+					at_ms: nowMs,
+				},
+			]);
+			const note = { personId, action: "account.adjusted", subject: partner.public_id } as const;
+			await noteAudit(trx, { ...note, detail: `${amount} ${currency}: ${reason}` }, nowMs);
+			return succeed({ amount, currency });
+		},
+	);
+	return listFaults(adjusted);
 }
 
 function parseSignedAmount(text: string, currency: string): Result<string> {

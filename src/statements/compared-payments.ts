@@ -4,11 +4,11 @@
 
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { isoTime, utcSecond } from "../domain/time.ts";
-import { type Actor, personIdOf } from "../people/actor.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findUncompared, lockUncompared, noteCompared } from "../store/queries/restores.ts";
 import type { Db } from "../store/store.ts";
-import { type StatementsDeps, transactAsStaff } from "./deps.ts";
+import type { StatementsDeps } from "./deps.ts";
 
 /** Records that payments were compared. `lastId` is the last restore that the person saw. */
 export function confirmCompared(
@@ -17,7 +17,7 @@ export function confirmCompared(
 	lastId: number,
 	isConfirmed: boolean,
 ): Promise<Result<true>> {
-	return transactAsStaff<true>(deps, actor, async (trx) => {
+	return transactAs<true>(deps.store, actor, STAFF, async (trx) => {
 		if (!isConfirmed) {
 			return refuse(
 				"payments_not_compared",

@@ -5,7 +5,7 @@
 
 import * as z from "zod";
 import { judgeErasedPartner } from "../domain/erasure.ts";
-import { type Checked, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import { type Checked, listFaults, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import {
 	describeChange,
 	PAYMENT_FIELDS,
@@ -18,6 +18,7 @@ import { composeDetailsMail } from "../mail/statement-mail.ts";
 import {
 	type ActingPerson,
 	type Actor,
+	forPartner,
 	personIdOf,
 	type SignedInPerson,
 	transactAs,
@@ -77,8 +78,7 @@ export async function savePaymentDetails(
 	const read = parsePaymentDetails(input);
 	if (!read.ok) return read;
 	const details = read.value;
-	const saved = await transactAs<boolean>(deps.store, actor, async (trx) => {
-		if (!(await maySee(trx, actor, partnerId))) return notAllowed();
+	const saved = await transactAs<boolean>(deps.store, actor, forPartner(partnerId), async (trx) => {
 		const partner = await lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
 		const judged = judgeErasedPartner(partner);
@@ -103,7 +103,7 @@ export async function savePaymentDetails(
 		return succeed(true);
 	});
 	deps.mails.wake();
-	return saved.ok ? saved : refuseAll([saved.fault]);
+	return listFaults(saved);
 }
 
 /** Returns the payment details of a partner to one of its people or to staff. They are null if there are none. */

@@ -6,7 +6,7 @@ import { type Checked, checkAll, type Fault, type Result, refuse, succeed } from
 import { decimalCount, formatMinor, minorUnits } from "../domain/money.ts";
 import { checkPaidOn, parsePaidOn, parseReference } from "../domain/statement.ts";
 import { composePaidMail, composeUndoneMail } from "../mail/statement-mail.ts";
-import { type Actor, personIdOf } from "../people/actor.ts";
+import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit, noteAudits } from "../store/queries/audit.ts";
 import { insertPaidEntries } from "../store/queries/entries.ts";
@@ -23,7 +23,7 @@ import {
 	type Statement,
 } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
-import { type InTransaction, type StatementsDeps, transactAsStaff } from "./deps.ts";
+import type { InTransaction, StatementsDeps } from "./deps.ts";
 
 export interface PaymentInput {
 	/** Day of the payment as it was typed, such as 2026-11-18. */
@@ -69,7 +69,7 @@ export async function payStatements(
 			"Nothing is selected. Select statements first, then mark them as paid.",
 		);
 	}
-	const paid = await transactAsStaff<readonly Statement[]>(deps, actor, async (trx) => {
+	const paid = await transactAs<readonly Statement[]>(deps.store, actor, STAFF, async (trx) => {
 		const statements = await lockStatements(trx, "public_id", ids);
 		if (statements.length < ids.length) return refuseUnknown();
 		const isUncompared = (await findUncompared(trx)) !== null;
@@ -253,7 +253,7 @@ export async function undoPayment(
 ): Promise<Result<Statement>> {
 	const reason = parseReason(reasonText);
 	if (!reason.ok) return reason;
-	const undone = await transactAsStaff<Statement>(deps, actor, async (trx) => {
+	const undone = await transactAs<Statement>(deps.store, actor, STAFF, async (trx) => {
 		const [statement] = await lockStatements(trx, "public_id", [statementId]);
 		if (statement === undefined) return refuseUnknown();
 		const [payment] = await findPayments(trx, [statement.id]);

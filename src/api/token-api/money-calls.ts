@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { dayOf, type NetworkTally } from "../../conversions/tally.ts";
 import { STATUSES } from "../../domain/conversion.ts";
-import { fault, type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
+import { type Result, refusalOf, refuse, succeed } from "../../domain/fault.ts";
 import { ENTRY_KINDS } from "../../domain/ledger.ts";
 import { decimalCount, formatMinor, zeroIn } from "../../domain/money.ts";
 import { parseMonth, STATEMENT_STATES, stateOfStatement } from "../../domain/statement.ts";
@@ -30,7 +30,6 @@ import {
 } from "./fields.ts";
 import { findNamedPartner } from "./partner-calls.ts";
 import { route, type TokenApiDeps, type TokenRoute } from "./route.ts";
-import { CallRefused } from "./transaction.ts";
 
 export const STATEMENT = z
 	.strictObject({
@@ -237,11 +236,10 @@ function showTotals({ countedAtMs, currencies, days }: NetworkTally): z.output<t
 	};
 }
 
-/** Returns the count, or answers 503 until the first one is complete. */
-export function requireCount<Count>({ count }: { count: Count | null }): Count {
-	if (count !== null) return count;
-	const text = "The totals are being counted. Ask again after the time in Retry-After.";
-	throw new CallRefused(fault("unavailable", text));
+/** Returns the count, or a refusal with 503 until the first one is complete. */
+export function requireCount<Count>({ count }: { count: Count | null }): Result<Count> {
+	if (count !== null) return succeed(count);
+	return refuse("unavailable", "The totals are being counted. Ask again after the time in Retry-After.");
 }
 
 export const MONEY_ROUTES: readonly TokenRoute[] = [
@@ -265,7 +263,8 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		async handle({ query }, deps) {
 			const { timeZone: zone } = await deps.network.read();
 			const look = await deps.networkTallies.look({ days: Number(query.days ?? "30"), zone });
-			return succeed({ body: showTotals(requireCount(look)) });
+			const tally = requireCount(look);
+			return tally.ok ? succeed({ body: showTotals(tally.value) }) : tally;
 		},
 	}),
 	route({

@@ -310,7 +310,9 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 			const read = readTotals(call.query, zone, call.nowMs);
 			if (!read.ok) return read;
 			const partnershipIds = (await partnershipsOf(deps, call)).map(({ id }) => id);
-			const totals = requireCount(await deps.subTotals.look({ ...read.value, partnershipIds, zone }));
+			const counted = requireCount(await deps.subTotals.look({ ...read.value, partnershipIds, zone }));
+			if (!counted.ok) return counted;
+			const totals = counted.value;
 			if (totals.isComplete) return succeed({ body: showSubTotals(totals) });
 			const text = `There are more than ${totals.groups.length} groups. Choose a shorter period, or group by less.`;
 			return refuse("invalid_field", text, "by");

@@ -51,7 +51,7 @@ import {
 } from "./fields.ts";
 import { findNamed, SENT_LINK, showLink } from "./programme-calls.ts";
 import { route, type TokenAnswer, type TokenApiDeps, type TokenRoute } from "./route.ts";
-import { createOnce, requireMatch } from "./transaction.ts";
+import { createOnce, ifUnchanged } from "./transaction.ts";
 
 const PARTNERS_PATH = "/v1/network/partners";
 const PARTNERSHIPS_PATH = "/v1/network/partnerships";
@@ -171,7 +171,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 			const read = parsePartner({ name, site, email });
 			const created = await createOnce(deps, call, "createPartner", {
 				...(read.ok ? { values: read.value } : {}),
-				create: (within) => invitePartner(within, call.holder, { name, site, email }),
+				create: (holder) => invitePartner(deps, holder, { name, site, email }),
 				idOf: ({ partner }) => partner.public_id,
 			});
 			if (!created.ok) return created;
@@ -210,8 +210,8 @@ const partnerRoutes: readonly TokenRoute[] = [
 			const publicId = call.path["partnerId"] ?? "";
 			const found = await findNamedPartner(deps.store.db, publicId);
 			if (!found.ok) return found;
-			const within = requireMatch(deps, call, (trx) => readPartner(trx, publicId));
-			const changed = await renamePartner(within, call.holder, found.value.id, call.body);
+			const holder = ifUnchanged(call, (trx) => readPartner(trx, publicId));
+			const changed = await renamePartner(deps, holder, found.value.id, call.body);
 			return changed.ok ? answerPartner(deps.store.db, publicId) : changed;
 		},
 	}),
@@ -232,8 +232,8 @@ const partnerRoutes: readonly TokenRoute[] = [
 			const publicId = call.path["partnerId"] ?? "";
 			const partner = await findNamedPartner(deps.store.db, publicId);
 			if (!partner.ok) return partner;
-			const within = requireMatch(deps, call, (trx) => readPartner(trx, publicId));
-			const ended = await endPartner(within, call.holder, partner.value.id, call.body.endsClicks);
+			const holder = ifUnchanged(call, (trx) => readPartner(trx, publicId));
+			const ended = await endPartner(deps, holder, partner.value.id, call.body.endsClicks);
 			return ended.ok ? answerPartner(deps.store.db, publicId) : ended;
 		},
 	}),
@@ -329,12 +329,12 @@ async function save(
 	const { db } = deps.store;
 	const found = await findNamedPartnership(db, publicId);
 	if (!found.ok) return found;
-	const within = requireMatch(deps, call, (trx) => readPartnership(trx, publicId));
+	const holder = ifUnchanged(call, (trx) => readPartnership(trx, publicId));
 	const address = { programmeId: found.value.programme_id, publicId };
 	const fields = change(found.value);
 	if (!fields.ok) return fields;
 	const { typed, shown } = fields.value;
-	const saved = await savePartnership(within, call.holder, address, typed, shown);
+	const saved = await savePartnership(deps, holder, address, typed, shown);
 	return saved.ok ? answerPartnership(db, publicId) : nameWireField(saved, WIRE_FIELDS);
 }
 
@@ -440,7 +440,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 			const partner = await findNamedPartner(db, call.body.partnerId);
 			if (!partner.ok) return partner;
 			const created = await createOnce(deps, call, "createPartnership", {
-				create: (within) => addPartnership(within, call.holder, programme.value.id, partner.value),
+				create: (holder) => addPartnership(deps, holder, programme.value.id, partner.value),
 				idOf: ({ public_id }) => public_id,
 			});
 			if (!created.ok) return created;
@@ -558,8 +558,8 @@ function stateRoute(operationId: string, verb: "end" | "resume", summary: string
 			const address = { programmeId: found.value.programme_id, publicId };
 			const endsClicks = call.body["endsClicks"] === true;
 			const state = verb === "end" ? "ended" : "active";
-			const within = requireMatch(deps, call, (trx) => readPartnership(trx, publicId));
-			const changed = await changeState(within, call.holder, address, state, endsClicks);
+			const holder = ifUnchanged(call, (trx) => readPartnership(trx, publicId));
+			const changed = await changeState(deps, holder, address, state, endsClicks);
 			return changed.ok ? answerPartnership(deps.store.db, publicId) : changed;
 		},
 	});
@@ -619,7 +619,7 @@ export async function createLink(
 	const owner = { partnerId: partnership.partner_id, partnershipId: partnership.public_id };
 	const created = await createOnce(deps, call, "createLink", {
 		values: normalizeLink({ name, target, code }),
-		create: (within) => makePartnerLink(within, call.holder, owner, { name, target, code }),
+		create: (holder) => makePartnerLink(deps, holder, owner, { name, target, code }),
 		idOf: (link) => link.code,
 	});
 	if (!created.ok) return created;

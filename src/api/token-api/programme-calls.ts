@@ -41,7 +41,7 @@ import {
 	writeNext,
 } from "./fields.ts";
 import { route, type TokenAnswer, type TokenRoute } from "./route.ts";
-import { createOnce, requireMatch } from "./transaction.ts";
+import { createOnce, ifUnchanged } from "./transaction.ts";
 
 const PATH = "/v1/network/programmes";
 /** Maximum number of revoked keys in the list, in addition to all usable ones. */
@@ -349,11 +349,11 @@ const programmeRoutes: readonly TokenRoute[] = [
 		},
 		faults: ["sale", "event type", "reference", "value"],
 		async handle(call, deps) {
-			const { holder: actor, body } = call;
+			const { body } = call;
 			const created = await createOnce(deps, call, "createProgramme", {
-				create: (within) =>
+				create: (actor) =>
 					openProgramme(
-						within,
+						deps,
 						{ kind: "invited", actor, mails: deps.mails, publicUrl: deps.publicUrl },
 						readOpening(body),
 					),
@@ -394,12 +394,12 @@ const programmeRoutes: readonly TokenRoute[] = [
 		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
 		faults: ["sale", "event type", "resource", "precondition", "value"],
 		async handle(call, deps) {
-			const { holder, body } = call;
+			const { body } = call;
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;
 			const { id, public_id: publicId, currency } = found.value;
-			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
-			const changed = await changeProgramme(within, holder, id, termsOf(body, currency));
+			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
+			const changed = await changeProgramme(deps, holder, id, termsOf(body, currency));
 			if (!changed.ok) return nameWireField(changed, WIRE_FIELDS);
 			return answerProgramme(deps.store.db, publicId);
 		},
@@ -421,8 +421,8 @@ const programmeRoutes: readonly TokenRoute[] = [
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
 			if (!found.ok) return found;
 			const { id, public_id: publicId } = found.value;
-			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
-			const saved = await savePartnerTerms(within, call.holder, id, typedSettings(call.body), {
+			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
+			const saved = await savePartnerTerms(deps, holder, id, typedSettings(call.body), {
 				keepsWaitingHosts: true,
 			});
 			if (!saved.ok) return saved;
@@ -485,8 +485,8 @@ function archiveRoute(
 		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["programmeId"] ?? "";
-			const within = requireMatch(deps, call, (trx) => readProgramme(trx, publicId));
-			const done = await work(within, call.holder, publicId);
+			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
+			const done = await work(deps, holder, publicId);
 			return done.ok ? answerProgramme(deps.store.db, publicId) : done;
 		},
 	});
@@ -586,7 +586,7 @@ const keyRoutes: readonly TokenRoute[] = [
 			const { name, right } = call.body;
 			const publicId = call.path["programmeId"] ?? "";
 			const issued = await createOnce(deps, call, "issueKey", {
-				create: (within) => issueKey(within, publicId, call.holder, { name, right }),
+				create: (holder) => issueKey(deps, publicId, holder, { name, right }),
 				idOf: ({ keyId }) => keyId,
 			});
 			if (!issued.ok) return issued;
@@ -643,7 +643,7 @@ const personRoutes: readonly TokenRoute[] = [
 			if (!found.ok) return found;
 			const { email, role } = call.body;
 			const invited = await createOnce(deps, call, "inviteToProgramme", {
-				create: (within) => inviteToProgramme(within, call.holder, found.value, { email, role }),
+				create: (holder) => inviteToProgramme(deps, holder, found.value, { email, role }),
 				idOf: (sent) => sent.email,
 			});
 			if (!invited.ok) return invited;

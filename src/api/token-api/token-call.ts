@@ -21,7 +21,6 @@ import { checkFields, MAX_BODY_BYTES, parseJson, parseQuery, readBody } from "..
 import { bindingsOf, type SignedCalls } from "../signed-call.ts";
 import { tagOf, tagsMatch } from "./entity-tag.ts";
 import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
-import { CallRefused } from "./transaction.ts";
 
 /**
  * Rate of calls with one token of the network, or with all tokens of a partner. A portal that sets up a whole network
@@ -116,7 +115,6 @@ export function createTokenCalls(
 				}
 				return await answer(c, route, known.value);
 			} catch (error) {
-				if (error instanceof CallRefused) return answerFault(error.fault);
 				const about = { ...idsOf(recordOf(c)), method: c.req.method, route: route.path };
 				log.error({ err: error, ...about }, "a call with a token failed");
 				return answerFault(failureOf(error));

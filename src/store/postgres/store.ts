@@ -3,10 +3,10 @@
 import { Kysely, PostgresDialect, type PostgresPool, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
+import { rollBackRefusals } from "../refusals.ts";
 import { createTransactionNumber } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
-import { rollBackRefusals } from "../refusals.ts";
 import { createDueChannel } from "./channel.ts";
 import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
