@@ -1,6 +1,6 @@
 // `ringback doctor` checks everything that the service needs, and says how to solve each problem.
 
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Config, type Environment, readConfig, warningSettings } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
@@ -41,7 +41,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
 	const settings = [ok("settings", sayEnvironment(read.config))];
 	const { database } = read.config;
-	const isMissing = database.kind === "sqlite" && !existsSync(database.path);
+	const isMissing = database.kind === "sqlite" && isMissingOrEmpty(database.path);
 	let workplace: Workplace;
 	try {
 		workplace = await openWorkplace(
@@ -67,7 +67,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 		return [
 			...settings,
 			isMissing
-				? warning("database", `there is no file ${name} yet: \`ringback serve\` makes it`)
+				? warning("database", `there is no database ${name} yet: \`ringback serve\` makes it`)
 				: ok("database", `${name} answers`),
 			...(database.kind === "sqlite" ? [] : await examinePostgres(database, workplace)),
 			...(bare === null ? [await examineNetwork(workplace.store, read.config)] : []),
@@ -84,10 +84,14 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 }
 
 /**
- * Settings of an empty database in memory. It is used instead of a missing SQLite file, because opening that
- * file would create it.
+ * Settings of an empty database in memory. It is used instead of a missing or empty SQLite file, because opening that
+ * file would create it or write into it.
  */
 const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
+
+function isMissingOrEmpty(path: string): boolean {
+	return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
 
 /**
  * Returns a line with the names of the settings that were checked, because a shell may have other settings

@@ -89,7 +89,11 @@ function answerReport(report: RekeyReport): Answer {
 			: `Nothing was replaced: the key ${presentId} in RINGBACK_SECRET_KEY already seals everything. ${TO_REPLACE}`,
 		...describeCounts(resealed),
 		...(unopened.size === 0 ? [] : [UNOPENED, ...describeCounts(unopened)]),
-		...(hasEndedClicks ? ["Click IDs that were made with a former key credit nobody from now on."] : []),
+		...(hasEndedClicks
+			? [
+					"Click IDs that were made with a former key credit nobody any more, in every process within five seconds.",
+				]
+			: []),
 		...(isReplaced ? nextSteps(report) : []),
 	].join("\n");
 	const counts = { resealed: Object.fromEntries(resealed), unopened: Object.fromEntries(unopened) };

@@ -51,14 +51,18 @@ export type Eraser = (text: string) => string;
 
 /**
  * Creates a function that replaces whole addresses and names, in any case. A part of a longer word stays, so that the
- * erasure of Ann changes no Anna, and that of ann@a.example changes no joann@a.example.
+ * erasure of Ann changes no Anna, and that of ann@a.example changes no joann@a.example. A name stays also in the address of
+ * somebody else, such as Shop in owner@shop.example.
  */
 export function createEraser({ emails, names, replacement }: ErasedWords): Eraser {
 	const patterns = [
 		...emails.map(
 			(email) => `(?<![\\p{L}\\p{N}._%+-])${escapePattern(email)}(?![\\p{L}\\p{N}_-]|\\.[\\p{L}\\p{N}])`,
 		),
-		...names.map((name) => `(?<![\\p{L}\\p{N}])${escapePattern(name)}(?![\\p{L}\\p{N}])`),
+		...names.map((name) => {
+			const whole = `(?<![\\p{L}\\p{N}])${escapePattern(name)}(?![\\p{L}\\p{N}])`;
+			return `${whole}(?![\\p{L}\\p{N}._%+-]{0,64}@)(?<!@[\\p{L}\\p{N}._-]{0,255})`;
+		}),
 	];
 	const known = [...emails, ...names];
 	// A longer name comes first, because it may begin with a shorter one.
@@ -82,11 +86,20 @@ export function eraseInDetails(json: string, erase: Eraser): string {
 	);
 }
 
-/** Returns the query of an address in which `erase` was applied to every value. */
+/** Filters of a list that people write themselves. The other ones are days, months and words of the program. */
+const WRITTEN_FILTERS: readonly string[] = ["orderId", "partner"];
+
+/** Returns the query of a list's address, with its question mark, in which `erase` was applied to what people wrote. */
 export function eraseInQuery(query: string, erase: Eraser): string {
 	const values = new URLSearchParams(query);
-	const erased = new URLSearchParams([...values].map(([name, value]) => [name, erase(value)]));
-	return [...erased.values()].join("\n") === [...values.values()].join("\n") ? query : String(erased);
+	let isChanged = false;
+	for (const name of WRITTEN_FILTERS) {
+		const value = values.get(name);
+		if (value === null || erase(value) === value) continue;
+		values.set(name, erase(value));
+		isChanged = true;
+	}
+	return isChanged ? `?${values}` : query;
 }
 
 /** The part of an audit entry that may contain names and addresses. */

@@ -97,6 +97,11 @@ const LOOK_AGAIN_MS = SECOND_MS / 2;
 const LEARNING_MS = 15 * SECOND_MS;
 /** Time for which a process without a report is waited for. It then counts as ended. */
 const WAIT_MS: number = SILENT_AFTER_MS + LEARNING_MS;
+/**
+ * Time after a replacement in which a running process may still make click IDs with the former key. Processes look every
+ * five seconds (upkeep.ts).
+ */
+const FOLLOWING_MS = 10 * SECOND_MS;
 
 export async function rekey(workplace: Workplace, request: RekeyRequest): Promise<Result<RekeyReport>> {
 	const { store, keyRing } = workplace;
@@ -107,7 +112,7 @@ export async function rekey(workplace: Workplace, request: RekeyRequest): Promis
 	if (isNew) {
 		const waited = await waitForProcesses(workplace, targetId, request.tell);
 		if (!waited.ok) return waited;
-		const replaced = await store.transact((trx) => replace(trx, workplace, target, request));
+		const replaced = await store.transact((trx) => replace(trx, workplace, target, request.tell));
 		if (!replaced.ok) return replaced;
 	}
 	const resealed = new Map<string, number>();
@@ -120,6 +125,7 @@ export async function rekey(workplace: Workplace, request: RekeyRequest): Promis
 		request.tell(`waiting for ${pass.value.left} values that are in use`);
 		await pause(workplace);
 	}
+	if (request.endClicks) await waitForFollowers(workplace, request.tell);
 	const finished = await store.transact((trx) => finish(trx, workplace, targetId, request));
 	if (!finished.ok) return finished;
 	const { row, hasEndedClicks } = finished.value;
@@ -254,6 +260,21 @@ async function findUnaware({ store, clock }: Workplace, targetId: string): Promi
 	);
 }
 
+/**
+ * Waits until every running process makes click IDs with the key that seals. A click that is made after the command must
+ * not be one of those that it ends.
+ */
+async function waitForFollowers(workplace: Workplace, tell: Tell): Promise<void> {
+	const { store, clock } = workplace;
+	const { replaced_at_ms: replacedAtMs } = await readSealingKey(store.db);
+	const all = await listProcessKeys(store.db);
+	const isRunning = all.some((record) => !isSilent(record, clock.nowMs()) && !isReplaced(record, all));
+	const followedAtMs = (replacedAtMs ?? 0) + FOLLOWING_MS;
+	if (!isRunning || clock.nowMs() >= followedAtMs) return;
+	tell("waiting until every process makes click IDs with the new key");
+	while (clock.nowMs() < followedAtMs) await pause(workplace);
+}
+
 function sayProcess({ role, instance, host, version }: ProcessKeys): string {
 	return `${role} ${instance} on ${host} (version ${version})`;
 }
@@ -270,12 +291,7 @@ function pause({ clock }: Pick<Workplace, "clock">): Promise<void> {
 }
 
 /** Lets the new key seal from now on. */
-async function replace(
-	trx: Db,
-	workplace: Workplace,
-	target: Uint8Array,
-	{ endClicks, tell }: RekeyRequest,
-): Promise<Result<true>> {
+async function replace(trx: Db, workplace: Workplace, target: Uint8Array, tell: Tell): Promise<Result<true>> {
 	const { clock, keyRing, random } = workplace;
 	const row = await lockSealingKey(trx);
 	const targetId = keyIdOf(target);
@@ -292,7 +308,7 @@ async function replace(
 	if (former === undefined) throw new Error("the key that seals is known since the start");
 	const nowMs = clock.nowMs();
 	await replaceKey(trx, row, targetId, nowMs);
-	await keepKeys(trx, formerId, deriveKept(former, nowMs, !endClicks), (boundTo, text) =>
+	await keepKeys(trx, formerId, deriveKept(former, nowMs), (boundTo, text) =>
 		sealText(target, boundTo, text, random.bytes(SEALING_IV_BYTES)),
 	);
 	await noteAudit(
@@ -309,7 +325,7 @@ async function replace(
  * click IDs within the longest click window. A process that has not heard of the new key yet makes click IDs for a few
  * seconds, maybe of the next day.
  */
-function deriveKept(former: Uint8Array, nowMs: number, withClicks: boolean): NewKeptKeys[] {
+function deriveKept(former: Uint8Array, nowMs: number): NewKeptKeys[] {
 	const today = Math.floor(nowMs / DAY_MS);
 	const days = Array.from({ length: MAX_CLICK_DAYS + 3 }, (_, index) => today + 1 - index);
 	const deriveAll = (uses: readonly string[]) =>
@@ -318,14 +334,7 @@ function deriveKept(former: Uint8Array, nowMs: number, withClicks: boolean): New
 	return [
 		{ kind: "cookies", keys: deriveAll([cookieUse("tokens")]), expiresAtMs: expiry(MAX_SESSION_DAYS) },
 		{ kind: "cursors", keys: deriveAll([CURSOR_USE]), expiresAtMs: null },
-		...(withClicks
-			? [
-					{
-						...{ kind: "clicks" as const, keys: deriveAll(days.map(clickUse)) },
-						expiresAtMs: expiry(MAX_CLICK_DAYS),
-					},
-				]
-			: []),
+		{ kind: "clicks", keys: deriveAll(days.map(clickUse)), expiresAtMs: expiry(MAX_CLICK_DAYS) },
 	];
 }
 

@@ -58,7 +58,7 @@ export interface VerifyRequest {
 
 /** Checks the database in the settings. Services may use it at the same time. */
 export async function verifyLive(config: Config, tell: Tell): Promise<CheckedDatabase> {
-	const { store, keyRing, close } = await openWorkplace(config, { schema: "inspect" });
+	const { store, keyRing, close } = await openWorkplace(config, { schema: "inspect", mustExist: true });
 	try {
 		const { database } = config;
 		if (database.kind === "sqlite") tell("checking the database's pages");

@@ -2,7 +2,7 @@
 // and mail. A command opens them, does its work and closes them. The service opens them and listens for
 // requests.
 
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
@@ -26,6 +26,7 @@ import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-ne
 import { keepGivenBrand } from "../store/queries/network.ts";
 import { readNewestSealed } from "../store/queries/sealed-values.ts";
 import { findSchema, MIGRATIONS, type MigrationReport } from "../store/schema/migrations.ts";
+import { hasSqliteHeader } from "../store/sqlite/file.ts";
 import type { Store } from "../store/store.ts";
 import { openKeyRing, useKeyRing } from "./sealing-keys.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
@@ -140,14 +141,16 @@ export async function openParts(
 	};
 	const { log, access, droppedLines } = openLog(config, options, identity);
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
-	if (schema !== "migrate" || options.mustExist === true) refuseMissingFile(config.database);
+	const { mustExist = false } = options;
+	if (schema !== "migrate" || mustExist) refuseMissingFile(config.database, mustExist);
+	refuseOtherFile(config.database);
 	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
 	/** Opened resources, which are closed in reverse order. */
 	const opened = new AsyncDisposableStack();
 	opened.defer(() => store.close());
 	try {
 		await refuseDifferentEnds(config.database, store);
-		if (options.mustExist === true && schema === "migrate") await refuseEmpty(store);
+		if (mustExist && schema === "migrate") await refuseEmpty(store);
 		// The database's clock is read before any time is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
 		const clock = await openSharedClock(machineClock, readTime);
@@ -214,13 +217,26 @@ function openLog(config: Config, { log }: OpenOptions, { instance, role, version
 }
 
 /**
- * Throws if the SQLite file is missing. It is used if nothing may be changed, because SQLite would create an
- * empty file.
+ * Throws if the SQLite file is missing or, on request, empty. It is used if no database may be created, because SQLite
+ * would create the file, or write into an empty one.
  */
-function refuseMissingFile(database: DatabaseSetting): void {
-	if (database.kind !== "sqlite" || database.path === ":memory:" || existsSync(database.path)) return;
+function refuseMissingFile(database: DatabaseSetting, refusesEmpty: boolean): void {
+	if (database.kind !== "sqlite" || database.path === ":memory:") return;
+	const bytes = statSync(database.path, { throwIfNoEntry: false })?.size;
+	if (bytes !== undefined && (bytes > 0 || !refusesEmpty)) return;
+	const problem = bytes === undefined ? "There is no database file" : "There is nothing in the database file";
 	throw new StartError(
-		`There is no database file ${resolve(database.path)}. Run \`ringback migrate\` to make it, or correct DATABASE_URL if it should be there.`,
+		`${problem} ${resolve(database.path)}. Run \`ringback migrate\` to make it, or correct DATABASE_URL if it should be there.`,
+	);
+}
+
+/** Throws if the path names a file that SQLite did not write, which may be precious. */
+function refuseOtherFile(database: DatabaseSetting): void {
+	if (database.kind !== "sqlite" || database.path === ":memory:") return;
+	const file = statSync(database.path, { throwIfNoEntry: false });
+	if (file?.isFile() !== true || file.size === 0 || hasSqliteHeader(database.path)) return;
+	throw new StartError(
+		`${resolve(database.path)} is not a SQLite database. Correct DATABASE_URL, or restore a backup to this path.`,
 	);
 }
 

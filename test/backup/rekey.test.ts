@@ -7,6 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { readConfig } from "../../src/config.ts";
 import { createKeyRing, type KeyRing, keyIdOf } from "../../src/domain/key-ring.ts";
+import type { Clock } from "../../src/ports.ts";
 import { planRekey, type RekeyReport, rekey } from "../../src/service/rekey.ts";
 import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
 import { SEALED_COLUMNS } from "../../src/store/queries/sealed-values.ts";
@@ -19,11 +20,12 @@ import {
 } from "../../src/store/queries/sealing-key.ts";
 import { saveProcess } from "../../src/store/queries/system.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createClock } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
 import { expectValue } from "../support/shop-account.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { until } from "../support/until.ts";
+import { until, untilOnClock } from "../support/until.ts";
 import {
 	acceptOutside,
 	addErasure,
@@ -46,7 +48,7 @@ async function open(
 	{ url }: TestDatabase,
 	secretKey: string,
 	formerKey: string | null = null,
-	clock?: Workplace["clock"],
+	clock?: Clock,
 ): Promise<Workplace> {
 	const read = readConfig({
 		DATABASE_URL: url,
@@ -227,6 +229,38 @@ test("click IDs of the former key end on request, also after the replacement", a
 		"although the former key is still in the settings",
 	);
 	equal((await replaceOld(both, true)).hasEndedClicks, false);
+	await both.close();
+});
+
+test("click IDs that end with the replacement itself are reported and audited, and end when no process makes them any more", async (t) => {
+	const database = await createSealedDatabase(t, "SQLite");
+	const clock = createClock(Date.now());
+	const both = await open(database, NEW, OLD, clock);
+	const outside = makeOutside(both.keyRing);
+	await addProcess(both.store, "one", `${idOf(OLD)} ${idOf(NEW)}`);
+	const rekeyed = replaceOld(both, true);
+	let isDone = false;
+	void rekeyed.then(() => (isDone = true));
+	await untilOnClock(
+		clock,
+		"the key is replaced",
+		async () => (await readSealingKey(both.store.db)).present_id === idOf(NEW),
+	);
+	const { replaced_at_ms: replacedAtMs } = await readSealingKey(both.store.db);
+	await clock.moveTo((replacedAtMs ?? 0) + 9_000);
+	equal(isDone, false, "a process may still make click IDs with the former key");
+	equal((await acceptOutside(both.store.db, both.keyRing, outside)).click, true);
+	await untilOnClock(clock, "the command ends", () => isDone, 100);
+	equal((await rekeyed).hasEndedClicks, true);
+	equal((await acceptOutside(both.store.db, both.keyRing, outside)).click, false);
+	const audited = both.store.db
+		.selectFrom("audit_entries")
+		.select("action")
+		.where("action", "like", "sealing_key.%");
+	deepEqual(
+		(await audited.orderBy("id").execute()).map(({ action }) => action),
+		["sealing_key.replaced", "sealing_key.clicks_ended"],
+	);
 	await both.close();
 });
 

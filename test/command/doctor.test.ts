@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
@@ -29,7 +29,7 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		match(ended.stdout, /^ok +dns /m);
 		match(
 			ended.stdout,
-			/^WARNING +database +there is no file .*ringback\.db yet: `ringback serve` makes it$/m,
+			/^WARNING +database +there is no database .*ringback\.db yet: `ringback serve` makes it$/m,
 		);
 		deepEqual(readdirSync(home.folder), []);
 	});
@@ -38,7 +38,7 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		test(`on an empty ${kind} database doctor says how to migrate it, and changes nothing`, async (t) => {
 			const home = openHome(t);
 			const settings = await withNames(t, "example.com");
-			if (kind === "SQLite") writeFileSync(home.databasePath, "");
+			if (kind === "SQLite") fillWithoutTables(home.databasePath);
 			else Object.assign(settings, await emptyPostgres(t));
 			const findings = await examine(home, settings);
 			equal(findings.code, 0);
@@ -398,4 +398,10 @@ async function servePublicUrl(t: TestContext, { days }: { days: number }): Promi
 	await once(server, "listening");
 	t.after(() => server.close());
 	return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Creates a SQLite file that has been opened, but not migrated. */
+function fillWithoutTables(path: string): void {
+	using database = new DatabaseSync(path);
+	database.exec("pragma journal_mode = wal");
 }

@@ -1,7 +1,8 @@
 // Tests help at every level, and the messages about a command line that cannot be understood.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { hasStack, openHome } from "../support/command-home.ts";
 
@@ -129,12 +130,32 @@ describe("a command that works on stored data refuses a database that is not the
 		});
 	}
 
+	for (const [what, content, sentence] of [
+		["an empty file", "", /^There is nothing in the database file \S+ringback\.db\. Run `ringback migrate`/],
+		["another file", "my notes\n", /^\S+ringback\.db is not a SQLite database\. Correct DATABASE_URL/],
+	] as const) {
+		for (const command of ["hold", "verify", "rekey --dry-run", "doctor"]) {
+			test(`"ringback ${command}" refuses ${what}, and leaves it as it is`, async (t) => {
+				const home = openHome(t);
+				writeFileSync(home.databasePath, content);
+				const ended = await home.runHere(command.split(" "));
+				match(
+					command === "doctor" ? ended.stdout : ended.stderr,
+					command === "doctor" ? /ringback\.db/ : sentence,
+				);
+				deepEqual(readdirSync(home.folder), ["ringback.db"]);
+				equal(readFileSync(home.databasePath, "utf8"), content);
+			});
+		}
+	}
+
 	test("a database without tables is refused, too", async (t) => {
 		const home = openHome(t);
-		writeFileSync(home.databasePath, "");
+		const database = new DatabaseSync(home.databasePath);
+		database.exec("create table notes (text)");
+		database.close();
 		const ended = await home.runHere(["hold"]);
 		equal(ended.code, 1);
 		match(ended.stderr, /^The database that DATABASE_URL names has no tables yet\. Run `ringback migrate`/);
-		deepEqual(readdirSync(home.folder), ["ringback.db"]);
 	});
 });

@@ -271,7 +271,7 @@ async function fillRest(
 	await workOffJobs(site.deps, () => false);
 	await db
 		.updateTable("jobs")
-		.set({ list_query: `search=${ODD}+Media` })
+		.set({ list_query: `?partner=${ODD}+Media` })
 		.where("kind", "=", "links")
 		.execute();
 	const receiver = await findPartnerReceiver(db, partner.id);

@@ -242,6 +242,8 @@ export function requireCount<Count>({ count }: { count: Count | null }): Result<
 	return refuse("unavailable", "The totals are being counted. Ask again after the time in Retry-After.");
 }
 
+// After a restore, a program that pays what these calls answer could pay something twice. Until staff have compared the
+// payments with the bank, calls that say what is to be paid are refused.
 export const MONEY_ROUTES: readonly TokenRoute[] = [
 	route({
 		method: "GET",
@@ -289,8 +291,8 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		faults: ["cursor", "resource", "payments"],
 		async handle({ query }, deps) {
 			const { partnerId, state } = query;
-			// A program that pays what this answers must not pay anything twice after a restore.
-			const compared = state === "to_pay" ? await refuseUncompared(deps.store.db) : succeed(true);
+			const saysDue = state === undefined || state === "to_pay";
+			const compared = saysDue ? await refuseUncompared(deps.store.db) : succeed(true);
 			if (!compared.ok) return compared;
 			const partner = partnerId === undefined ? null : await findNamedPartner(deps.store.db, partnerId);
 			if (partner?.ok === false) return partner;
@@ -312,8 +314,13 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 			schema: WHOLE_STATEMENT,
 			example: { statement: EXAMPLE_STATEMENT, lines: [] },
 		},
-		faults: ["resource"],
-		handle: ({ path }, deps) => answerStatement(deps, path["statementId"] ?? ""),
+		faults: ["resource", "payments"],
+		async handle({ path }, deps) {
+			const answer = await answerStatement(deps, path["statementId"] ?? "");
+			if (!answer.ok || answer.value.body.statement.state !== "to_pay") return answer;
+			const compared = await refuseUncompared(deps.store.db);
+			return compared.ok ? answer : compared;
+		},
 	}),
 	route({
 		method: "GET",
@@ -323,10 +330,12 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		summary: "Show what a partner is owed",
 		description: "Shows the account of a partner by currency.",
 		answers: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
-		faults: ["resource"],
+		faults: ["resource", "payments"],
 		async handle({ path }, { store }) {
 			const partner = await findNamedPartner(store.db, path["partnerId"] ?? "");
 			if (!partner.ok) return partner;
+			const compared = await refuseUncompared(store.db);
+			if (!compared.ok) return compared;
 			return succeed({ body: { items: await findBalances(store.reader, partner.value.id) } });
 		},
 	}),
