@@ -192,8 +192,7 @@ export function withScheme(text: string): string {
 
 /**
  * Creates a partner and invites a person to sign in for it. It must run in the transaction that `sendAs`
- * opens, because `sendAs` sends the queued mail after the commit. A refusal does not roll the transaction
- * back, so this function refuses only before it has written anything.
+ * opens, because `sendAs` sends the queued mail after the commit.
  */
 export async function makePartner(
 	trx: Db,

@@ -82,7 +82,7 @@ export async function invitePartnerTo(
 /**
  * Adds the partner to the programme. The partnership keeps the terms that the applicant saw, or the programme's
  * present terms if nobody applied. It has the programme's commission, unless `agreed` has another one. Refuses
- * an archived programme or partner before it writes anything.
+ * an archived programme or partner.
  */
 export async function joinProgramme(
 	trx: Db,
@@ -113,10 +113,7 @@ export async function joinProgramme(
 	return succeed(partnership);
 }
 
-/**
- * Refuses a programme or partner that staff have archived. A caller that writes something before it calls
- * `joinProgramme` must call this first, because a refusal does not roll back the transaction.
- */
+/** Refuses a programme or partner that staff have archived. */
 export function judgeArchived(
 	programme: Locked<Programme>,
 	/** Null if the partner does not exist yet. */
@@ -184,8 +181,6 @@ export async function savePartnership(
 		const partner = await rows.findPartnerById(trx, partnership.partner_id);
 		const erased = partner === undefined ? unknownPartnership() : judgeErasedPartner(partner);
 		if (!erased.ok) return erased;
-		// Commission and codes are both checked before anything is written, because a refusal does not roll back the
-		// transaction.
 		const commission = judgeCommission(partnership, currency, wanted.commission, shown);
 		if (!commission.ok) return commission;
 		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown.codes);

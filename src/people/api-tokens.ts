@@ -75,7 +75,6 @@ export async function issueToken(
 			const text = `There are ${MAX_USABLE_TOKENS} tokens in use, which is the maximum. Revoke one that is not needed any more, then issue the new one.`;
 			return refuse("too_many_tokens", text);
 		}
-		// Nothing refuses the token from here on, so a backup code is used up only if a token is issued.
 		const proven = await spendCodeIfNeeded(trx, deps, actor, proof, visitor);
 		if (!proven.ok) return proven;
 		const token = `${tokenPrefix(right)}_${deps.random.hex(TOKEN_BYTES)}`;

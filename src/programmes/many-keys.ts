@@ -59,7 +59,7 @@ export async function issueManyKeys(
 			}
 			const change = { trx, programme, personId: personIdOf(actor), authority } as const;
 			const key = await insertKey(deps, { ...change, nowMs: deps.clock.nowMs() }, null, right);
-			if (!key.ok) throw new Error(`a programme without a key was refused one: ${key.fault.code}`);
+			if (!key.ok) return key;
 			issued.push({ ...key.value, programmeName: programme.name, programmePublicId: programme.public_id });
 			changed.push(programme);
 		}

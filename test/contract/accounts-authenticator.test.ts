@@ -265,7 +265,10 @@ mainlyOn("SQLite", "the authenticator", (database) => {
 
 	/** Returns the number of sign-ins of a person that wait for a code. */
 	async function challengesOf({ id }: Person): Promise<number> {
-		const waiting = site.store.db.selectFrom("sign_in_challenges").select("token_hash").where("person_id", "=", id);
+		const waiting = site.store.db
+			.selectFrom("sign_in_challenges")
+			.select("token_hash")
+			.where("person_id", "=", id);
 		return (await waiting.execute()).length;
 	}
 
