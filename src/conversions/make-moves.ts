@@ -27,6 +27,7 @@ import { rowOfCredit } from "../store/queries/credits.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
+import { EMPTY_AT_START } from "../store/tables/conversions.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import type { PricedCredit } from "./later-credit.ts";
 import { oweEvents, subjectOf } from "./owe.ts";
@@ -42,20 +43,6 @@ export const MAX_STEPS = 2 * BATCH_ROWS;
 /** Columns that this file fills in. The status follows from the move, and both times are the present time. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
 
-/** Columns that are null in a new conversion, unless the step has a value for them. */
-const EMPTY_AT_START = {
-	rates: null,
-	fee_rate: null,
-	first_partnership_id: null,
-	first_commission: null,
-	refunded_value: null,
-	reason: null,
-	pixel_basket_value: null,
-	confirmed_at_ms: null,
-	decided_by: null,
-	decided_at_ms: null,
-	window_ends_at_ms: null,
-};
 type Sale = Omit<NewConversion, Derived | keyof typeof EMPTY_AT_START> &
 	Partial<Pick<NewConversion, keyof typeof EMPTY_AT_START>>;
 

@@ -6,7 +6,7 @@ import type { Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import type { Db } from "./schema/tables.ts";
-import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
+import type { ColumnType, Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { Entry, Refund } from "./tables/money.ts";
 import type { CouponCodesTable, Partnership, StoredCredit } from "./tables/partners.ts";
@@ -143,51 +143,7 @@ export function compareNonces(a: NewNonce, b: NewNonce): number {
 	return a.nonce < b.nonce ? -1 : 1;
 }
 
-/** PostgreSQL's name for the type of a column. */
-export type ColumnType = "text" | "integer" | "bigint";
-
 type ColumnsOf<Row> = Readonly<Record<Exclude<keyof Row, "id">, ColumnType>>;
-
-/**
- * Columns that a decision changes. The basket value and the time of the sale, by which lists are sorted, are not among
- * them.
- */
-export const DECIDING = {
-	status: "text",
-	commission: "text",
-	network_fee: "text",
-	currency: "text",
-	rates: "text",
-	fee_rate: "text",
-	first_partnership_id: "bigint",
-	first_commission: "text",
-	reason: "text",
-	test: "integer",
-	pixel_basket_value: "text",
-	confirmed_at_ms: "bigint",
-	decided_by: "text",
-	decided_at_ms: "bigint",
-	window_ends_at_ms: "bigint",
-	updated_at_ms: "bigint",
-} as const satisfies Partial<ColumnsOf<Conversion>>;
-
-/** Columns that a move may change. The remaining columns identify a conversion and its origin. */
-export const CHANGING = {
-	...DECIDING,
-	basket_value: "text",
-	refunded_value: "text",
-	occurred_at_ms: "bigint",
-} as const satisfies Partial<ColumnsOf<Conversion>>;
-
-export const CONVERSION = {
-	public_id: "text",
-	programme_id: "bigint",
-	order_id: "text",
-	event_type: "text",
-	source: "text",
-	created_at_ms: "bigint",
-	...CHANGING,
-} as const satisfies ColumnsOf<Conversion>;
 
 export const MOVE = {
 	programme_id: "bigint",

@@ -3,8 +3,8 @@
 
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
-import type { ColumnType } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
+import type { ColumnType } from "../tables/conversions.ts";
 
 export interface HotStatement<Row> {
 	readonly text: string;

@@ -5,10 +5,11 @@
 
 import pg from "pg";
 import { TEST_MACRO } from "../../domain/receiver.ts";
-import { CONVERSION, type ColumnType, INBOUND_CALL, NONCE } from "../hot-writes.ts";
+import { INBOUND_CALL, NONCE } from "../hot-writes.ts";
 import type { NewSale, NewSales, StoredEvent, StoredNewSales } from "../new-sales.ts";
 import { type CallbackTarget, PARTNERSHIP_TARGET_SELECT, SHOP_TARGET_SELECT } from "../queries/queue.ts";
 import type { Db, LockWaitMs } from "../store.ts";
+import { CONVERSION, type ColumnType } from "../tables/conversions.ts";
 import { arrayLiteral, arraysOf, hotStatement, listText } from "./hot-statement.ts";
 
 const SALE = {

@@ -3,10 +3,7 @@
 
 import {
 	AMOUNT_MOVES,
-	CHANGING,
-	CONVERSION,
 	type CodeKey,
-	type ColumnType,
 	CREDIT,
 	type CreditedPartner,
 	compareNonces,
@@ -24,7 +21,7 @@ import {
 	REPLACING_CREDIT,
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
-import type { Conversion } from "../tables/conversions.ts";
+import { CHANGING, CONVERSION, type ColumnType, type Conversion } from "../tables/conversions.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 import {
 	arrayLiteral,

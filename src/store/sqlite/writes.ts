@@ -4,13 +4,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
 import {
 	AMOUNT_MOVES,
-	CHANGING,
 	type Change,
-	CONVERSION,
 	type CodeKey,
 	CREDIT,
 	type CreditedPartner,
-	DECIDING,
 	distinctOrders,
 	ENTRY,
 	type FoundPartnership,
@@ -26,7 +23,7 @@ import {
 	REPLACING_CREDIT,
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
-import type { Conversion } from "../tables/conversions.ts";
+import { CHANGING, CONVERSION, type Conversion, DECIDING } from "../tables/conversions.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 
 export function createSqliteWrites(database: DatabaseSync): HotWrites {

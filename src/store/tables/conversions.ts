@@ -2,12 +2,13 @@
 
 import type { Generated, Selectable } from "kysely";
 import {
+	DECIDERS,
 	type DecidedBy,
 	EVENT_TYPES,
-	type EventType,
 	type Move,
+	REASONS,
 	type Reason,
-	type Source,
+	SOURCES,
 	STATUSES,
 	type Status,
 } from "../../domain/conversion.ts";
@@ -26,71 +27,147 @@ export function listKind({ status, event_type, test }: Pick<Conversion, "status"
 	return STATUSES.indexOf(status) * 16 + EVENT_TYPES.indexOf(event_type) * 2 + test;
 }
 
+/** PostgreSQL's name for the type of a column. */
+export type ColumnType = "text" | "integer" | "bigint";
+
+/** The kinds of columns, with the type of PostgreSQL. A word is one of a fixed list, and an amount has its decimals. */
+const SQL_TYPES = {
+	text: "text",
+	word: "text",
+	amount: "text",
+	flag: "integer",
+	reference: "bigint",
+	time: "bigint",
+} as const satisfies Readonly<Record<string, ColumnType>>;
+
+interface KindTypes {
+	text: string;
+	amount: string;
+	flag: 0 | 1;
+	reference: number;
+	time: number;
+}
+
+interface Column {
+	kind: keyof typeof SQL_TYPES;
+	/** The words of a column of this kind. */
+	words?: readonly string[];
+	/** True if the column may be null. It then is null in a new conversion, unless the first report has a value for it. */
+	isNullable?: true;
+	/**
+	 * What may change the column: a decision, or also another move, such as a refund or a correction. Lists are sorted by
+	 * the columns that only other moves change. Without it, the column stays as it was inserted.
+	 */
+	changedBy?: "decision" | "other moves";
+}
+
 /**
- * Columns of `conversions` that we write. The database adds `list_kind` and `list_key`, which only the queries of lists
- * use.
+ * Columns of `conversions` that we write, except the id. The types of its rows and the lists of columns for statements
+ * follow from this table. The database adds `list_kind` and `list_key`, which only the queries of lists use.
  */
-export interface ConversionsTable {
-	id: Generated<number>;
-	public_id: string;
-	programme_id: number;
-	order_id: string;
-	event_type: EventType;
-	status: Status;
-	basket_value: string;
-	commission: string;
-	network_fee: string;
-	currency: string;
+export const COLUMNS = {
+	public_id: { kind: "text" },
+	programme_id: { kind: "reference" },
+	order_id: { kind: "text" },
+	event_type: { kind: "word", words: EVENT_TYPES },
+	source: { kind: "word", words: SOURCES },
+	/**
+	 * Time of recording. It rises with the ids except at `recording_breaks`, so that lists can find a time by a search over
+	 * the ids.
+	 */
+	created_at_ms: { kind: "time" },
+	status: { kind: "word", words: STATUSES, changedBy: "decision" },
+	commission: { kind: "amount", changedBy: "decision" },
+	network_fee: { kind: "amount", changedBy: "decision" },
+	currency: { kind: "text", changedBy: "decision" },
 	/**
 	 * Rates from which commission and fee are computed now, as domain/rate.ts writes them. Both are 0 while nobody is
 	 * credited in a programme that credits partners. Null for a conversion with amounts of other software, until they
 	 * change.
 	 */
-	rates: string | null;
+	rates: { kind: "text", isNullable: true, changedBy: "decision" },
 	/**
 	 * Rate of the network fee, which is fixed when the conversion is recorded or confirmed, also if no fee is charged now.
 	 * Null for a parked conversion, and for one that an earlier version recorded. `feeRateOf` in conversions/later-credit.ts
 	 * then finds the rate.
 	 */
-	fee_rate: string | null;
-	/**
-	 * The partnership that had the conversion first, and its commission, in the form of a rate in `rates`. Both are null
-	 * until the conversion gets another partner.
-	 */
-	first_partnership_id: number | null;
-	first_commission: string | null;
-	/** Sum of all partial refunds, or null if there are none. `basket_value` is what is left. */
-	refunded_value: string | null;
-	reason: Reason | null;
-	test: 0 | 1;
-	source: Source;
+	fee_rate: { kind: "text", isNullable: true, changedBy: "decision" },
+	/** The partnership that had the conversion first. Null until the conversion gets another partner. */
+	first_partnership_id: { kind: "reference", isNullable: true, changedBy: "decision" },
+	/** Commission of the first partnership, in the form of a rate in `rates`. It is null together with it. */
+	first_commission: { kind: "text", isNullable: true, changedBy: "decision" },
+	reason: { kind: "word", words: REASONS, isNullable: true, changedBy: "decision" },
+	test: { kind: "flag", changedBy: "decision" },
 	/** Amount that a pixel reported, if the server's amount has replaced it. */
-	pixel_basket_value: string | null;
-	/** Time at which the shop's server confirmed what a pixel had reported, or null. */
-	confirmed_at_ms: number | null;
-	decided_by: DecidedBy | null;
-	occurred_at_ms: number;
-	/**
-	 * Time of recording. It rises with the ids except at `recording_breaks`, so that lists can find a time by a search over
-	 * the ids.
-	 */
-	created_at_ms: number;
-	/**
-	 * End of the approval window (RECORDED), or of the wait for a confirmation (PARKED, EXPIRED). Expired conversions are
-	 * removed some time after it. Null for every other status, and if only a pixel has reported the sale.
-	 */
-	window_ends_at_ms: number | null;
-	/** Time of the last change. It is later than the time of recording exactly if the conversion changed after that. */
-	updated_at_ms: number;
+	pixel_basket_value: { kind: "amount", isNullable: true, changedBy: "decision" },
+	/** Time at which the shop's server confirmed what a pixel had reported. */
+	confirmed_at_ms: { kind: "time", isNullable: true, changedBy: "decision" },
+	decided_by: { kind: "word", words: DECIDERS, isNullable: true, changedBy: "decision" },
 	/**
 	 * Time of the last approval, rejection or reversal. For an imported conversion it is the time in the file, or null if
 	 * the file has none.
 	 */
-	decided_at_ms: number | null;
+	decided_at_ms: { kind: "time", isNullable: true, changedBy: "decision" },
+	/**
+	 * End of the approval window (RECORDED), or of the wait for a confirmation (PARKED, EXPIRED). Expired conversions are
+	 * removed some time after it. Null for every other status, and if only a pixel has reported the sale.
+	 */
+	window_ends_at_ms: { kind: "time", isNullable: true, changedBy: "decision" },
+	/** Time of the last change. It is later than the time of recording exactly if the conversion changed after that. */
+	updated_at_ms: { kind: "time", changedBy: "decision" },
+	basket_value: { kind: "amount", changedBy: "other moves" },
+	/** Sum of all partial refunds, or null if there are none. `basket_value` is what is left. */
+	refunded_value: { kind: "amount", isNullable: true, changedBy: "other moves" },
+	occurred_at_ms: { kind: "time", changedBy: "other moves" },
+} as const satisfies Readonly<Record<string, Column>>;
+
+type Columns = typeof COLUMNS;
+type Stored<C extends Column> =
+	| (C extends { words: readonly (infer Word)[] }
+			? Word
+			: C["kind"] extends keyof KindTypes
+				? KindTypes[C["kind"]]
+				: never)
+	| (C extends { isNullable: true } ? null : never);
+
+/** A conversion without its row number. */
+export type NewConversion = { [Name in keyof Columns]: Stored<Columns[Name]> };
+
+export interface ConversionsTable extends NewConversion {
+	id: Generated<number>;
 }
 
 export type Conversion = Selectable<ConversionsTable>;
-export type NewConversion = Omit<Conversion, "id">;
+
+type ColumnsWhere<Wanted> = {
+	[Name in keyof Columns as Columns[Name] extends Wanted ? Name : never]: ColumnType;
+};
+
+/** Returns the columns that meet a condition, with their types. */
+function columnsWhere<Wanted>(isWanted: (column: Column) => boolean): ColumnsWhere<Wanted> {
+	const wanted = Object.entries<Column>(COLUMNS).filter(([, column]) => isWanted(column));
+	// The cast is safe if the condition agrees with the type, which the callers below take care of.
+	return Object.fromEntries(
+		wanted.map(([name, { kind }]) => [name, SQL_TYPES[kind]]),
+	) as ColumnsWhere<Wanted>;
+}
+
+export const CONVERSION = columnsWhere<unknown>(() => true);
+
+/** Columns that a decision changes. */
+export const DECIDING = columnsWhere<{ changedBy: "decision" }>(({ changedBy }) => changedBy === "decision");
+
+/** Columns that a move may change. The remaining columns identify a conversion and its origin. */
+export const CHANGING = columnsWhere<{ changedBy: string }>(({ changedBy }) => changedBy !== undefined);
+
+type NullableColumn = {
+	[Name in keyof Columns]: Columns[Name] extends { isNullable: true } ? Name : never;
+}[keyof Columns];
+
+/** The values of a new conversion in the columns that may be null. */
+export const EMPTY_AT_START = Object.fromEntries(
+	Object.entries<Column>(COLUMNS).flatMap(([name, { isNullable }]) => (isNullable ? [[name, null]] : [])),
+) as { [Name in NullableColumn]: null };
 
 /** One row is an id at which times of recording start again, because the clock was set back. The database fills it. */
 export interface RecordingBreaksTable {
