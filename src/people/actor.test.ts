@@ -12,8 +12,8 @@ import { addPartner } from "../web/partners/partner-shop.test-support.ts";
 import { openTestSite, type TestSite } from "../web/test-site.test-support.ts";
 import {
 	type Actor,
-	type CallDemands,
 	COMMAND_LINE,
+	type Demands,
 	forPartner,
 	inProgramme,
 	type Permission,
@@ -110,7 +110,7 @@ describe("the conditions of an API call", () => {
 	const write = (trx: Db): Promise<void> =>
 		noteAudit(trx, { personId: null, action: "key.issued", subject: "k" }, 1);
 
-	async function change(t: Parameters<typeof openTestSite>[0], demands: CallDemands) {
+	async function change(t: Parameters<typeof openTestSite>[0], demands: Demands) {
 		const { site, actors } = await open(t);
 		const holder = { ...actors["a token of staff"], demands };
 		const done = await transactAs(site.store, holder, STAFF, async (trx) => {
@@ -122,7 +122,7 @@ describe("the conditions of an API call", () => {
 
 	test("are checked before and after the change, which stays if they hold", async (t) => {
 		const seen: unknown[] = [];
-		const demands: CallDemands = {
+		const demands: Demands = {
 			before: async () => succeed(seen.push("before")),
 			after: async (_, value) => succeed(seen.push(value)),
 		};

@@ -23,22 +23,24 @@ export interface ActingPerson {
 /** A person who acts on a page, with the session of their request. */
 export interface SignedInPerson extends ActingPerson {
 	sessionId: string;
+	/** Conditions of the page, if it has any. */
+	demands?: Demands;
 }
 
 /** A program that acts with an API token, in the name of the person who issued the token. */
 export interface TokenHolder extends ActingPerson {
 	/** Row id of the token. */
 	tokenId: number;
-	/** What the call demands in addition to the change, if anything. */
-	demands?: CallDemands;
+	/** Conditions of the call, if it has any. */
+	demands?: Demands;
 }
 
 /**
- * Conditions of an API call for the transaction of its change: that the resource has not changed since the caller read it,
- * or that it is created once for each reference. They hold also if two calls arrive at the same moment. The use case knows
- * of neither.
+ * Conditions for the transaction of a change, besides the permission of the actor, with whom they travel. The use case
+ * knows nothing of them. An API call may demand that the resource has not changed since the caller read it, or that it is
+ * created once for each reference. A page may demand that the person enters a code of their authenticator.
  */
-export interface CallDemands {
+export interface Demands {
 	/** Runs before the change. A refusal replaces the change. */
 	before?(trx: Db): Promise<Result<unknown>>;
 	/** Runs after the change, with its value. A refusal rolls the change back. */
@@ -115,7 +117,7 @@ export function transactAs<Value>(
 		await lockAccess(trx);
 		const allowed = await judgeActor(trx, actor, permission);
 		if (!allowed.ok) return allowed;
-		const demands = "tokenId" in actor ? actor.demands : undefined;
+		const demands = "demands" in actor ? actor.demands : undefined;
 		const before = await demands?.before?.(trx);
 		if (before?.ok === false) return before;
 		const done = await work(trx);

@@ -14,12 +14,7 @@ import { findPartnerById, type Partner } from "../store/queries/partners.ts";
 import type { Db } from "../store/store.ts";
 import { forPartner, type Permission, type SignedInPerson, STAFF, transactAs } from "./actor.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
-import {
-	type AuthenticatorOwner,
-	type Proof,
-	spendCodeIfNeeded,
-	withPasswordAndCode,
-} from "./authenticator.ts";
+import { type AuthenticatorOwner, type Proof, withPasswordAndCode } from "./authenticator.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { noteToken } from "./token-entries.ts";
 
@@ -75,8 +70,6 @@ export async function issueToken(
 			const text = `There are ${MAX_USABLE_TOKENS} tokens in use, which is the maximum. Revoke one that is not needed any more, then issue the new one.`;
 			return refuse("too_many_tokens", text);
 		}
-		const proven = await spendCodeIfNeeded(trx, deps, actor, proof, visitor);
-		if (!proven.ok) return proven;
 		const token = `${tokenPrefix(right)}_${deps.random.hex(TOKEN_BYTES)}`;
 		const row = await insertApiToken(trx, {
 			public_id: makeId("tok", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
@@ -92,8 +85,8 @@ export async function issueToken(
 		await noteToken(trx, actor.personId, owner, row, "issued", nowMs);
 		return succeed({ row, token });
 	};
-	return withPasswordAndCode(deps, actor, proof, visitor, () =>
-		transactAs(deps.store, actor, toTokens(owner), issue),
+	return withPasswordAndCode(deps, actor, proof, visitor, (proven) =>
+		transactAs(deps.store, proven, toTokens(owner), issue),
 	);
 }
 

@@ -106,22 +106,25 @@ export interface Proof {
 }
 
 /**
- * Makes a change for which the person enters their password and a code again. The password is checked first, so that a
- * mistyped password does not use up a backup code. `change` spends the code in its transaction.
+ * Makes a change for which the person enters their password and, if they have an authenticator, a code again. The password
+ * is checked first, so that a mistyped password does not use up a backup code. `change` must run one transaction as the
+ * given actor. It spends the code, and a refused change gives the code back.
  */
 export async function withPasswordAndCode<Value>(
 	deps: SignInDeps,
 	owner: AuthenticatorOwner,
-	{ password }: Proof,
+	proof: Proof,
 	visitor: Visitor,
-	change: () => Promise<Result<Value>>,
+	change: (actor: SignedInPerson) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
-	const checked = await checkPassword(deps, owner.email, password, visitor);
-	return checked.ok ? withCodeLimit(deps, owner, visitor, change) : checked;
+	const checked = await checkPassword(deps, owner.email, proof.password, visitor);
+	if (!checked.ok) return checked;
+	const before = (trx: Db): Promise<Result<true>> => spendCodeIfNeeded(trx, deps, owner, proof, visitor);
+	return withCodeLimit(deps, owner, visitor, () => change({ ...owner, demands: { before } }));
 }
 
 /** Spends the code if the person has an authenticator, in the transaction of the change. */
-export async function spendCodeIfNeeded(
+async function spendCodeIfNeeded(
 	trx: Db,
 	deps: Pick<SignInDeps, "clock" | "random" | "keyRing">,
 	{ personId }: CodeHolder,

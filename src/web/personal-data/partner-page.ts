@@ -1,24 +1,22 @@
 // The page on which staff download the data of a partner and erase the partner.
 
-import { checkPassword } from "../../people/passwords.ts";
 import { erasePartner, type PartnerPreview, previewPartner } from "../../privacy/erase-partner.ts";
 import { exportPartner } from "../../privacy/export-partner.ts";
 import { findErasure } from "../../store/queries/erasures.ts";
 import type { Partner } from "../../store/queries/partners.ts";
-import {
-	actorOf,
-	answerPage,
-	leadTo,
-	type PageDeps,
-	partnerOf,
-	tellRefusal,
-	viewerOf,
-	type WebContext,
-} from "../page.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, type WebContext } from "../page.ts";
 import { PERSONAL_DATA_PATH, partnerDataPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { ERASE_FORM, erasedNote, exportSection, sendExport } from "./person-page.ts";
+import {
+	ERASE_FORM,
+	erasedNote,
+	eraseWithProof,
+	exportSection,
+	proofFields,
+	refuseErasure,
+	sendExport,
+} from "./person-page.ts";
 
 export async function showPartnerData(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
@@ -52,8 +50,9 @@ function eraseSection(
 			preview.judged.ok
 				? ERASE_FORM.show(c, {
 						action: `${partnerDataPath(id)}/erase`,
+						shown: proofFields(c),
 						rows: ({ fields }) =>
-							html`${consequences(preview, deps.statementYears)}<div class="form-grid">${fields("currentPassword")}</div>`,
+							html`${consequences(preview, deps.statementYears)}<div class="form-grid">${fields()}</div>`,
 						send: html`<div>${ui.button({ label: "Erase this partner", tone: "danger" })}</div>`,
 					})
 				: ui.message("warn", preview.judged.fault.detail),
@@ -85,11 +84,8 @@ export async function downloadPartnerData(c: WebContext, deps: PageDeps): Promis
 
 export async function erasePartnerData(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { public_id: id } = partnerOf(c);
-	const typed = await ERASE_FORM.read(c);
-	const checked = await checkPassword(deps, viewerOf(c).email, typed.currentPassword, c.get("visitor"));
-	if (!checked.ok) return ERASE_FORM.refuse(c, checked, () => showPartnerData(c, deps));
-	const erased = await erasePartner(deps, actorOf(c), id);
-	if (!erased.ok) return tellRefusal(c, erased, () => showPartnerData(c, deps));
+	const erased = await eraseWithProof(c, deps, (actor) => erasePartner(deps, actor, id));
+	if (!erased.ok) return refuseErasure(c, erased, () => showPartnerData(c, deps));
 	return leadTo(c, PERSONAL_DATA_PATH, `The partner ${id} is erased. Lists and logs follow within a minute.`);
 }
 

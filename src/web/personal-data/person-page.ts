@@ -1,6 +1,8 @@
 // The page on which staff download the data of a person and erase the person.
 
-import { checkPassword } from "../../people/passwords.ts";
+import type { Fault, Result } from "../../domain/fault.ts";
+import type { SignedInPerson } from "../../people/actor.ts";
+import { withPasswordAndCode } from "../../people/authenticator.ts";
 import { erasePerson, type PersonPreview, previewPerson } from "../../privacy/erase-person.ts";
 import { exportPerson } from "../../privacy/export-person.ts";
 import { type Erasure, findErasure } from "../../store/queries/erasures.ts";
@@ -32,7 +34,40 @@ export const ERASE_FORM = declareForm({
 		autocomplete: "current-password",
 		isRequired: true,
 	},
+	code: {
+		label: "Code",
+		hint: "The six digits your authenticator shows now, or a backup code.",
+		autocomplete: "one-time-code",
+		isMono: true,
+		isRequired: true,
+	},
 });
+
+/** Returns the fields with which staff show again that they are who they are, because an erasure cannot be undone. */
+export function proofFields(c: WebContext) {
+	return ["currentPassword", ...(viewerOf(c).hasAuthenticator ? (["code"] as const) : [])] as const;
+}
+
+/** Shows a refused erasure at its field, or above the page. The code is not shown again, because it may be used up. */
+export function refuseErasure(
+	c: WebContext,
+	refused: { ok: false; fault: Fault },
+	show: () => Promise<Response>,
+): Promise<Response> {
+	const hasField = refused.fault.field !== undefined;
+	return hasField ? ERASE_FORM.refuse(c, refused, show, {}) : tellRefusal(c, refused, show);
+}
+
+/** Runs an erasure after the password and the code were checked. `erase` must act as the given actor. */
+export async function eraseWithProof<Value>(
+	c: WebContext,
+	deps: PageDeps,
+	erase: (actor: SignedInPerson) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	const { currentPassword: password, code } = await ERASE_FORM.read(c);
+	const owner = { ...actorOf(c), email: viewerOf(c).email };
+	return withPasswordAndCode(deps, owner, { password, code }, c.get("visitor"), erase);
+}
 
 export async function showPersonData(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { db } = deps.store;
@@ -87,11 +122,12 @@ function eraseSection(c: WebContext, person: Person, preview: PersonPreview): Ht
 			reason === null
 				? ERASE_FORM.show(c, {
 						action: `${personDataPath(person.public_id)}/erase`,
+						shown: proofFields(c),
 						rows: ({ fields }) => [
 							ui.padded(consequences(person, preview)),
 							keyTable(ending.keys, true),
 							ui.padded(
-								html`<div class="form-grid">${fields("currentPassword")}</div>`,
+								html`<div class="form-grid">${fields()}</div>`,
 								html`<div>${ui.button({ label: "Erase this person", tone: "danger" })}</div>`,
 							),
 						],
@@ -143,11 +179,9 @@ export async function sendExport(
 
 export async function erasePersonData(c: WebContext, deps: PageDeps): Promise<Response> {
 	const id = c.req.param("personId") ?? "";
-	const typed = await ERASE_FORM.read(c);
-	const checked = await checkPassword(deps, viewerOf(c).email, typed.currentPassword, c.get("visitor"));
-	if (!checked.ok) return ERASE_FORM.refuse(c, checked, () => showPersonData(c, deps));
-	const erased = await erasePerson(deps, actorOf(c), id, await readUnticked(c));
-	if (!erased.ok) return tellRefusal(c, erased, () => showPersonData(c, deps));
+	const kept = await readUnticked(c);
+	const erased = await eraseWithProof(c, deps, (actor) => erasePerson(deps, actor, id, kept));
+	if (!erased.ok) return refuseErasure(c, erased, () => showPersonData(c, deps));
 	return leadTo(c, PERSONAL_DATA_PATH, `The person ${id} is erased. Lists and logs follow within a minute.`);
 }
 
