@@ -309,7 +309,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a better credit in a repeated report is not stored",
 		promise: "a credit follows from what the shop's server signed",
-		seed: 4,
+		seed: 8,
 		module: () => import("../../src/store/sqlite/writes.ts"),
 		replaces: "createSqliteWrites",
 		by: (genuine) => (database) => {
