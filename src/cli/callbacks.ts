@@ -9,6 +9,7 @@ import { readWrittenTime } from "../jobs/written-time.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { changeHold } from "../programmes/callback-hold.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";
+import { isKnownOwner } from "../programmes/receivers.ts";
 import { resendFailed } from "../programmes/resend.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { type FailedReceiver, listFailedReceivers } from "../store/queries/deliveries.ts";
@@ -20,8 +21,6 @@ import {
 	type OwedDelivery,
 	type OwedReceiver,
 } from "../store/queries/owed.ts";
-import { findPartner } from "../store/queries/partners.ts";
-import { findProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Command, workplaceCommand } from "./command.ts";
 
@@ -204,11 +203,6 @@ export const resendCommand = workplaceCommand({
 		});
 	},
 });
-
-/** Returns whether there is a programme or partner with this public id. */
-async function isKnownOwner(db: Db, publicId: string): Promise<boolean> {
-	return ((await findProgramme(db, publicId)) ?? (await findPartner(db, publicId))) !== undefined;
-}
 
 function countCallbacks(count: number): string {
 	return count === 1 ? "1 callback is" : `${count} callbacks are`;

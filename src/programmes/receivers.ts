@@ -19,7 +19,7 @@ import type { AccountsDeps } from "../people/deps.ts";
 import type { Locked } from "../store/locked.ts";
 import type { AuditNote } from "../store/queries/audit.ts";
 import { findPartner, lockPartner, type Partner } from "../store/queries/partners.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { findProgramme, type Programme } from "../store/queries/programmes.ts";
 import {
 	findPartnerReceiver,
 	insertPartnerReceiver,
@@ -59,6 +59,11 @@ export interface ReceiverOwner {
 	kind: "shop" | "partner";
 	id: number;
 	public_id: string;
+}
+
+/** Returns whether there is a programme or partner with this public id. */
+export async function isKnownOwner(db: Db, publicId: string): Promise<boolean> {
+	return ((await findProgramme(db, publicId)) ?? (await findPartner(db, publicId))) !== undefined;
 }
 
 /** Changes that are audited for shops and for partners, with their actions. */

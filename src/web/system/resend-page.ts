@@ -2,9 +2,9 @@
 // programme or all of them. A preview shows how many callbacks would be sent.
 
 import { minuteMs } from "../../domain/zone-day.ts";
+import { isKnownOwner } from "../../programmes/receivers.ts";
 import { resendFailed } from "../../programmes/resend.ts";
 import { type FailedReceiver, listFailedReceivers } from "../../store/queries/deliveries.ts";
-import { findProgramme } from "../../store/queries/programmes.ts";
 import { batchMessage } from "../conversion-ui.ts";
 import { filterBar, notUnderstood } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
@@ -79,12 +79,14 @@ async function findProblems(
 	const [fromMs, toMs] = [minuteMs(from, zone), minuteMs(to, zone)];
 	const id = programme.trim();
 	const isReversed = fromMs !== null && toMs !== null && toMs <= fromMs;
-	const isUnknown = id !== "" && (await findProgramme(store.db, id)) === undefined;
+	const isUnknown = id !== "" && !(await isKnownOwner(store.db, id));
 	return {
 		...(from !== "" && fromMs === null ? { from: BAD_TIME } : {}),
 		...(to !== "" && toMs === null ? { to: BAD_TIME } : {}),
 		...(isReversed ? { to: "Choose a later time than the first one." } : {}),
-		...(isUnknown ? { programme: "There is no such programme. Copy the ID from its settings." } : {}),
+		...(isUnknown
+			? { programme: "There is no programme or partner with this ID. Copy it from its page." }
+			: {}),
 	};
 }
 

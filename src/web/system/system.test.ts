@@ -9,6 +9,7 @@ import { readIsHeld } from "../../store/queries/delivery-pause.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { noteBackup, saveProcess } from "../../store/queries/system.ts";
 import type { Store } from "../../store/store.ts";
+import { addPartner } from "../partners/partner-shop.test-support.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const WORKER = {
@@ -245,7 +246,10 @@ test("failed callbacks of all programmes are previewed first and then sent again
 		[{ ...query, from: "2026-02-30T12:00" }, /id="from-error">Enter a day and a time/],
 		[{ ...query, from: "yesterday" }, /id="from-error">Enter a day and a time/],
 		[{ ...query, to: "2026-03-01T10:59" }, /id="to-error">Choose a later time than the first one/],
-		[{ ...query, programme: "prg_nothing" }, /id="programme-error">There is no such programme/],
+		[
+			{ ...query, programme: "prg_nothing" },
+			/id="programme-error">There is no programme or partner with this ID/,
+		],
 	] as const) {
 		const { status, text: refused } = await staff.open(`/system/resend?${new URLSearchParams(wrong)}`);
 		assert.equal(status, 422);
@@ -259,6 +263,15 @@ async function failAll(store: Store, programme: Programme, count: number, atMs: 
 	for (const due of await takeDue(store, programme.receiver_id, count, atMs))
 		await settle(store, failed(due, atMs));
 }
+
+test("failed callbacks of one partner are chosen by its ID", async (t) => {
+	const { site, staff } = await openStaff(t);
+	const { partner } = await addPartner(site, "Blog");
+	const query = new URLSearchParams({ from: "2026-03-01T11:00", to: "", programme: partner.public_id });
+	const { status, text } = await staff.open(`/system/resend?${query}`);
+	assert.equal(status, 200);
+	assert.match(text, /No callback failed then/);
+});
 
 test("a person who was just signed out, or is not staff, cannot hold callbacks", async (t) => {
 	const { site } = await openStaff(t);
