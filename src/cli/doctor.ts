@@ -1,6 +1,5 @@
 // `ringback doctor` checks everything that the service needs, and says how to solve each problem.
 
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Config, type Environment, readConfig, warningSettings } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
@@ -37,11 +36,12 @@ export const doctorCommand: Command = {
 async function examine(environment?: Environment): Promise<Finding[]> {
 	const { openWorkplace } = await import("../service/workplace.ts");
 	const { StartError } = await import("../service/start-error.ts");
+	const { stateOfFile } = await import("../store/sqlite/file.ts");
 	const read = readConfig(environment);
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
 	const settings = [ok("settings", sayEnvironment(read.config))];
 	const { database } = read.config;
-	const isMissing = database.kind === "sqlite" && isMissingOrEmpty(database.path);
+	const isMissing = database.kind === "sqlite" && ["missing", "empty"].includes(stateOfFile(database.path));
 	let workplace: Workplace;
 	try {
 		workplace = await openWorkplace(
@@ -88,10 +88,6 @@ async function examine(environment?: Environment): Promise<Finding[]> {
  * file would create it or write into it.
  */
 const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
-
-function isMissingOrEmpty(path: string): boolean {
-	return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-}
 
 /**
  * Returns a line with the names of the settings that were checked, because a shell may have other settings

@@ -11,12 +11,11 @@ import {
 } from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
-import type { SignedInPerson } from "../people/actor.ts";
-import { transactAs } from "../people/actor.ts";
+import { type SignedInPerson, transactAs } from "../people/actor.ts";
 import { noteAudits } from "../store/queries/audit.ts";
 import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
 import type { Db } from "../store/store.ts";
-import { toJob } from "./job.ts";
+import { jobPermission } from "./job.ts";
 
 /**
  * Maximum number of conversions that can be selected, which is two pages of the list. More can be decided
@@ -69,7 +68,7 @@ export async function decideTicked(
 ): Promise<Result<DecidedOnPage>> {
 	const decision = judgeAsked(decider, asked);
 	if (!decision.ok) return decision;
-	const decided = await transactAs(deps.store, decider, toJob(asked.programmeId), async (trx) => {
+	const decided = await transactAs(deps.store, decider, jobPermission(asked.programmeId), async (trx) => {
 		const found = await findAsked(trx, asked);
 		const requests = found.map((conversion) => ({ conversion, decision: decision.value }));
 		const { results, owed } = await decideMany(trx, deps, requests, decider.personId);

@@ -715,6 +715,27 @@ eachDatabase("many decisions", (database) => {
 		deepEqual([await statuses(), (await reload(deps, job)).state], [["RECORDED"], "previewed"]);
 	});
 
+	test("a decision on a page that is refused announces no delivery, and one that is made does", async () => {
+		const { deps, programme, owner, conversions } = await open(["T-1"]);
+		const announced: number[] = [];
+		const announceDue: typeof deps.store.announceDue = ({ receiverIds }) =>
+			announced.push(receiverIds.length);
+		const watched = { ...deps, store: { ...deps.store, announceDue } };
+		const decider = { ...actorOf(owner), side: "shop" } as const;
+		const [id = ""] = conversions.map(({ public_id }) => public_id);
+		const asked = { programmeId: programme.id, move: "approve", reason: "" } as const;
+		const refund = (amount: string) =>
+			refundFromPage(watched, decider, programme, id, { amount, refundId: "R-1", reason: "RETURN" });
+		equal((await decideTicked(watched, decider, { ...asked, conversionIds: [NEVER_MADE] })).ok, false);
+		equal((await refund("100000.00")).ok, false);
+		await setRole(deps.store.db, programme.id, owner.id, "viewer");
+		equal((await decideTicked(watched, decider, { ...asked, conversionIds: [id] })).ok, false);
+		deepEqual(announced, []);
+		await setRole(deps.store.db, programme.id, owner.id, "owner");
+		equal((await decideTicked(watched, decider, { ...asked, conversionIds: [id] })).ok, true);
+		equal(announced.length, 1);
+	});
+
 	test("up to a hundred selected conversions are decided at once with an audit entry each, and more are refused", async () => {
 		const names = Array.from({ length: 101 }, (_, at) => `T-${at}`);
 		const { deps, programme, owner, conversions, statuses, countEvents } = await open(names);

@@ -56,7 +56,7 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
  * access. If the access ends first, the step is refused. If it ends afterwards, that transaction finds the job and stops
  * it.
  */
-export function toJob(programmeId: number | null): Permission {
+export function jobPermission(programmeId: number | null): Permission {
 	return programmeId === null ? STAFF : inProgramme(programmeId, "decide");
 }
 
@@ -87,7 +87,7 @@ export async function startJob(
 		invites: invites ? 1 : 0,
 	} as const;
 	const fromTheStart = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
-	return transactAs<"started" | "already">(store, actor, toJob(job.programme_id), async (trx) => {
+	return transactAs<"started" | "already">(store, actor, jobPermission(job.programme_id), async (trx) => {
 		const change = job.state === "stopped" ? applying : { ...applying, ...fromTheStart };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
 			const found = whyNotStart(await findJob(trx, job.programme_id, job.public_id), job.kind);
@@ -151,7 +151,7 @@ function whyNotStart(job: Job | undefined, kind: JobKindName): Result<"already">
 /** Stops a job. The changes that it has already made stay. */
 export function stopJob({ store, clock }: Deps, job: Job, actor: SignedInPerson): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
-	return transactAs(store, actor, toJob(job.programme_id), async (trx) => {
+	return transactAs(store, actor, jobPermission(job.programme_id), async (trx) => {
 		if (!(await moveJob(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
 			return refuse("job_not_ready", "Only a job that is under way can be stopped.");
 		}
@@ -172,20 +172,25 @@ export function discardJob(
 ): Promise<Result<"discarded" | "rest discarded">> {
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
-	return transactAs<"discarded" | "rest discarded">(store, actor, toJob(job.programme_id), async (trx) => {
-		if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
-			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
-			await noteJob(trx, job, "discarded", { personId, detail, nowMs });
-			return succeed("rest discarded");
-		}
-		const change = { state: "discarded", claim: null, claim_until_ms: 0 } as const;
-		if (!(await moveJob(trx, job.id, ["preparing", "uploaded", "previewed"], change))) {
-			const present = await findJob(trx, job.programme_id, job.public_id);
-			if (present === undefined) return succeed("discarded");
-			if (present.state === "stopped" && present.lines !== "kept") return succeed("rest discarded");
-			return refuse("job_not_ready", "Stop the job first. A finished one stays on record.");
-		}
-		await noteJob(trx, job, "discarded", { personId, detail: why, nowMs });
-		return succeed("discarded");
-	});
+	return transactAs<"discarded" | "rest discarded">(
+		store,
+		actor,
+		jobPermission(job.programme_id),
+		async (trx) => {
+			if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
+				const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
+				await noteJob(trx, job, "discarded", { personId, detail, nowMs });
+				return succeed("rest discarded");
+			}
+			const change = { state: "discarded", claim: null, claim_until_ms: 0 } as const;
+			if (!(await moveJob(trx, job.id, ["preparing", "uploaded", "previewed"], change))) {
+				const present = await findJob(trx, job.programme_id, job.public_id);
+				if (present === undefined) return succeed("discarded");
+				if (present.state === "stopped" && present.lines !== "kept") return succeed("rest discarded");
+				return refuse("job_not_ready", "Stop the job first. A finished one stays on record.");
+			}
+			await noteJob(trx, job, "discarded", { personId, detail: why, nowMs });
+			return succeed("discarded");
+		},
+	);
 }

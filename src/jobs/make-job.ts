@@ -24,7 +24,7 @@ import {
 import type { Db } from "../store/store.ts";
 import { DECISIONS } from "./decisions.ts";
 import { type JobFile, readRows } from "./file.ts";
-import { noteJob, toJob } from "./job.ts";
+import { jobPermission, noteJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
@@ -227,7 +227,7 @@ export function openJob(
 	afterwards: (trx: Db, job: Job) => Promise<void> = async () => undefined,
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;
-	return transactAs(store, actor, toJob(programmeId), async (trx) => {
+	return transactAs(store, actor, jobPermission(programmeId), async (trx) => {
 		const room =
 			actor.kind === "command line" ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
 		if (!room.ok) return room;

@@ -247,8 +247,8 @@ async function applyLine(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerd
 	const { verdict, plan } = await judgeLine(trx, row);
 	if (verdict.kind !== "change" || plan === null) return verdict;
 	const { meant, needsPerson, joins } = plan;
-	// Everything that may be refused is checked before the first write. All lines of a batch share one transaction, which is
-	// committed although some of them are refused.
+	// Everything that may be refused is checked before the first write. All lines of a batch share one transaction, and it is
+	// committed even if some lines are refused.
 	const programme = meant.programme === null ? undefined : await lockProgramme(trx, meant.programme.id);
 	if (joins && programme?.credits_partners !== 1) {
 		return needsFixing(

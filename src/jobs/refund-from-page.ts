@@ -12,7 +12,7 @@ import { noteAudit } from "../store/queries/audit.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Decider } from "./decide-from-page.ts";
-import { toJob } from "./job.ts";
+import { jobPermission } from "./job.ts";
 
 export interface RefundInput {
 	amount: string;
@@ -41,7 +41,7 @@ export async function refundFromPage(
 		programId: programme.public_id,
 		...asked.value,
 	} as const;
-	const refunded = await transactAs(deps.store, decider, toJob(programme.id), async (trx) => {
+	const refunded = await transactAs(deps.store, decider, jobPermission(programme.id), async (trx) => {
 		const conversion = await findByPublicId(trx, programme.id, conversionId);
 		if (conversion === undefined) return refuse("unknown_conversion", "There is no such conversion.");
 		const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], decider.personId);

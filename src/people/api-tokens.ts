@@ -86,7 +86,7 @@ export async function issueToken(
 		return succeed({ row, token });
 	};
 	return withPasswordAndCode(deps, actor, proof, visitor, (proven) =>
-		transactAs(deps.store, proven, toTokens(owner), issue),
+		transactAs(deps.store, proven, tokensPermission(owner), issue),
 	);
 }
 
@@ -97,7 +97,7 @@ export async function revokeToken(
 	owner: TokenOwner,
 	tokenId: string,
 ): Promise<Result<ApiToken>> {
-	const revoked = await transactAs<ApiToken>(store, actor, toTokens(owner), async (trx) => {
+	const revoked = await transactAs<ApiToken>(store, actor, tokensPermission(owner), async (trx) => {
 		const nowMs = clock.nowMs();
 		const row = await revokeApiToken(trx, owner?.id ?? null, tokenId, nowMs);
 		if (row === undefined) {
@@ -112,7 +112,7 @@ export async function revokeToken(
 	return revoked;
 }
 
-function toTokens(owner: TokenOwner): Permission {
+function tokensPermission(owner: TokenOwner): Permission {
 	return owner === null ? STAFF : forPartner(owner.id);
 }
 

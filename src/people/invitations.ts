@@ -76,7 +76,7 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
 	const { membership, invitedBy } = input;
-	return sendAs(deps, invitedBy, email.value, toInvite(membership), async (trx) => {
+	return sendAs(deps, invitedBy, email.value, invitationPermission(membership), async (trx) => {
 		if (membership !== null && "partner" in membership) {
 			const partner = await findPartnerById(trx, membership.partner.id);
 			const judged = partner === undefined ? succeed(true) : judgeErasedPartner(partner);
@@ -151,7 +151,7 @@ function nameMembership({ kind }: Person, membership: Membership | PartnerMember
 
 /** Returns the id of the programme that the person is invited to, or null for staff and partners. */
 /** Returns the permission to invite people to a programme, to a partner or, without a membership, to the staff. */
-function toInvite(membership: Membership | PartnerMembership | null): Permission {
+function invitationPermission(membership: Membership | PartnerMembership | null): Permission {
 	if (membership === null) return STAFF;
 	return "role" in membership ? inProgramme(membership.programme.id) : forPartner(membership.partner.id);
 }
@@ -217,7 +217,7 @@ export async function inviteByMember(
 	const programmeId = programmeIdOf(membership);
 	const target =
 		"role" in membership ? { programmeId, role: membership.role } : { partnerId: membership.partner.id };
-	return sendAs(deps, member, email, toInvite(membership), async (trx) => {
+	return sendAs(deps, member, email, invitationPermission(membership), async (trx) => {
 		const { personId } = member;
 		const invitee = await findPersonByEmail(trx, email);
 		// This refusal reveals nothing new, because the page already shows the list of people.
@@ -275,7 +275,7 @@ export async function renewLink(
 		return makePasswordLink(deps, actor, personId, programmeId);
 	}
 	const { email } = await requirePerson(deps, personId);
-	return sendAs(deps, actor, email, toInvite(membership), async (trx) => {
+	return sendAs(deps, actor, email, invitationPermission(membership), async (trx) => {
 		const person = await lockPerson(trx, "id", personId);
 		if (person === undefined) throw new Error("people are never deleted");
 		const judged = judgeErasedPerson(person);

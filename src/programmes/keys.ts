@@ -8,7 +8,7 @@ import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type Authority, type KeyRight, keyRightsOf } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
-import type { Actor } from "../people/actor.ts";
+import { type Actor, authorityOf } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { countKeys, countUsableKeys, insertApiKey, revokeApiKey } from "../store/queries/keys.ts";
@@ -46,14 +46,15 @@ export async function issueKey(
 ): Promise<Result<IssuedKey>> {
 	const given = nameText.trim() === "" ? null : readName(nameText, "the key's");
 	if (given?.ok === false) return given;
-	return changeLocked(deps, programmePublicId, actor, (change) =>
-		insertKey(deps, change, given?.value ?? null, right),
-	);
+	return changeLocked(deps, programmePublicId, actor, async (change) => {
+		const authority = await authorityOf(change.trx, actor, change.programme.id);
+		return insertKey(deps, { ...change, authority }, given?.value ?? null, right);
+	});
 }
 
 export async function insertKey(
 	deps: AccountsDeps,
-	{ trx, programme, personId, authority, nowMs }: ProgrammeChange,
+	{ trx, programme, personId, authority, nowMs }: ProgrammeChange & { authority: Authority },
 	givenName: string | null,
 	askedRight: string,
 ): Promise<Result<IssuedKey>> {

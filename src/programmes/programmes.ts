@@ -2,8 +2,7 @@
 // people press the same button at once, only one change is made.
 
 import { type Result, refusalOf } from "../domain/fault.ts";
-import type { Authority } from "../domain/roles.ts";
-import { type Actor, authorityOf, inProgramme, personIdOf, transactAs } from "../people/actor.ts";
+import { type Actor, inProgramme, personIdOf, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Locked } from "../store/locked.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
@@ -14,7 +13,6 @@ export interface ProgrammeChange {
 	programme: Locked<Programme>;
 	/** The person who makes the change, for the audit log, or null if no person does. */
 	personId: number | null;
-	authority: Authority;
 	nowMs: number;
 }
 
@@ -33,8 +31,7 @@ export async function changeLocked<Value>(
 	const done = await transactAs<Value>(store, actor, inProgramme(found.id, "integrate"), async (trx) => {
 		const programme = await lockProgramme(trx, found.id);
 		if (programme === undefined) return unknownProgramme(programmePublicId);
-		const authority = await authorityOf(trx, actor, found.id);
-		return work({ trx, programme, personId: personIdOf(actor), authority, nowMs: clock.nowMs() });
+		return work({ trx, programme, personId: personIdOf(actor), nowMs: clock.nowMs() });
 	});
 	if (done.ok) {
 		store.announceChange(found.id);

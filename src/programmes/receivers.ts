@@ -41,7 +41,7 @@ export interface CalledPartner {
 export type CalledReceiver = CalledShop | CalledPartner;
 
 /** Returns the permission to change a receiver and to send its callbacks. */
-export function toReceiver(receiver: CalledReceiver): Permission {
+export function receiverPermission(receiver: CalledReceiver): Permission {
 	return "partner" in receiver ? forPartner(receiver.partner.id) : inProgramme(receiver.id, "integrate");
 }
 

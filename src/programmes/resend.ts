@@ -20,7 +20,7 @@ import {
 	walkFailed,
 } from "../store/queries/deliveries.ts";
 import type { Db } from "../store/store.ts";
-import { type CalledReceiver, toReceiver } from "./receivers.ts";
+import { type CalledReceiver, receiverPermission } from "./receivers.ts";
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
@@ -77,7 +77,7 @@ async function change(
 		if (count > 0) await noteAudit(trx, noteFor({ receiver, actor }, note(count)), nowMs);
 		return succeed(count);
 	};
-	const sent = await transactAs(store, actor, toReceiver(receiver), startAndNote);
+	const sent = await transactAs(store, actor, receiverPermission(receiver), startAndNote);
 	if (sent.ok && sent.value > 0) store.announceDue({ receiverIds: [receiver.receiver_id], dueAtMs: nowMs });
 	return sent;
 }

@@ -261,8 +261,8 @@ async function findUnaware({ store, clock }: Workplace, targetId: string): Promi
 }
 
 /**
- * Waits until every running process makes click IDs with the key that seals. A click that is made after the command must
- * not be one of those that it ends.
+ * Waits until every running process makes click IDs with the new key. Otherwise the command would also end clicks that are
+ * made after it.
  */
 async function waitForFollowers(workplace: Workplace, tell: Tell): Promise<void> {
 	const { store, clock } = workplace;

@@ -13,7 +13,7 @@ import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
 import { checkLedger, type LedgerReport } from "../store/queries/ledger.ts";
 import { openValue, readSealedValues } from "../store/queries/sealed-values.ts";
 import { checkSchema, findSchema, type PresentSchema } from "../store/schema/migrations.ts";
-import { findDamage, hasSqliteHeader } from "../store/sqlite/file.ts";
+import { findDamage, stateOfFile } from "../store/sqlite/file.ts";
 import { openSqliteToRead } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { BackupError, explainFailure, refuseFullDisk, type Tell, withPartialFiles } from "./file-work.ts";
@@ -75,7 +75,9 @@ export async function verifyFile(
 ): Promise<VerifiedFile> {
 	const path = resolve(given);
 	if ((await findBackup(path)) === "no backup") {
-		if (!hasSqliteHeader(path)) throw new BackupError(`${path} is neither a backup nor a SQLite file.`);
+		if (stateOfFile(path) !== "database") {
+			throw new BackupError(`${path} is neither a backup nor a SQLite file.`);
+		}
 		return { kind: "sqlite", database: await checkSqliteFile(path, findKeysFor(path, config), tell) };
 	}
 	const backup = await openBackup(path);

@@ -2,7 +2,6 @@
 // and mail. A command opens them, does its work and closes them. The service opens them and listens for
 // requests.
 
-import { statSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
@@ -26,7 +25,7 @@ import { createKnownNetwork, type KnownNetwork } from "../store/queries/known-ne
 import { keepGivenBrand } from "../store/queries/network.ts";
 import { readNewestSealed } from "../store/queries/sealed-values.ts";
 import { findSchema, MIGRATIONS, type MigrationReport } from "../store/schema/migrations.ts";
-import { hasSqliteHeader } from "../store/sqlite/file.ts";
+import { stateOfFile } from "../store/sqlite/file.ts";
 import type { Store } from "../store/store.ts";
 import { openKeyRing, useKeyRing } from "./sealing-keys.ts";
 import { openSharedClock, type SharedClock } from "./shared-clock.ts";
@@ -142,8 +141,7 @@ export async function openParts(
 	const { log, access, droppedLines } = openLog(config, options, identity);
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 	const { mustExist = false } = options;
-	if (schema !== "migrate" || mustExist) refuseMissingFile(config.database, mustExist);
-	refuseOtherFile(config.database);
+	judgeFile(config.database, { mayCreate: schema === "migrate" && !mustExist, mustExist });
 	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
 	/** Opened resources, which are closed in reverse order. */
 	const opened = new AsyncDisposableStack();
@@ -217,26 +215,22 @@ function openLog(config: Config, { log }: OpenOptions, { instance, role, version
 }
 
 /**
- * Throws if the SQLite file is missing or, on request, empty. It is used if no database may be created, because SQLite
- * would create the file, or write into an empty one.
+ * Throws if a SQLite file is not what it must be. A missing file is accepted only if a database may be created, and an empty
+ * one also if nothing needs stored data. A file that SQLite did not write is always refused, because it may be precious.
  */
-function refuseMissingFile(database: DatabaseSetting, refusesEmpty: boolean): void {
+function judgeFile(
+	database: DatabaseSetting,
+	{ mayCreate, mustExist }: { mayCreate: boolean; mustExist: boolean },
+): void {
 	if (database.kind !== "sqlite" || database.path === ":memory:") return;
-	const bytes = statSync(database.path, { throwIfNoEntry: false })?.size;
-	if (bytes !== undefined && (bytes > 0 || !refusesEmpty)) return;
-	const problem = bytes === undefined ? "There is no database file" : "There is nothing in the database file";
+	const [path, state] = [resolve(database.path), stateOfFile(database.path)];
+	const advice = "Run `ringback migrate` to make it, or correct DATABASE_URL if it should be there.";
+	if (state === "missing" && !mayCreate) throw new StartError(`There is no database file ${path}. ${advice}`);
+	if (state === "empty" && mustExist)
+		throw new StartError(`There is nothing in the database file ${path}. ${advice}`);
+	if (state !== "something else") return;
 	throw new StartError(
-		`${problem} ${resolve(database.path)}. Run \`ringback migrate\` to make it, or correct DATABASE_URL if it should be there.`,
-	);
-}
-
-/** Throws if the path names a file that SQLite did not write, which may be precious. */
-function refuseOtherFile(database: DatabaseSetting): void {
-	if (database.kind !== "sqlite" || database.path === ":memory:") return;
-	const file = statSync(database.path, { throwIfNoEntry: false });
-	if (file?.isFile() !== true || file.size === 0 || hasSqliteHeader(database.path)) return;
-	throw new StartError(
-		`${resolve(database.path)} is not a SQLite database. Correct DATABASE_URL, or restore a backup to this path.`,
+		`${path} is not a SQLite database. Correct DATABASE_URL, or restore a backup to this path.`,
 	);
 }
 

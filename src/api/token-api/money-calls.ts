@@ -236,7 +236,7 @@ function showTotals({ countedAtMs, currencies, days }: NetworkTally): z.output<t
 	};
 }
 
-/** Returns the count, or a refusal with 503 until the first one is complete. */
+/** Returns the count. Until the first count is complete, returns a refusal with 503. */
 export function requireCount<Count>({ count }: { count: Count | null }): Result<Count> {
 	if (count !== null) return succeed(count);
 	return refuse("unavailable", "The totals are being counted. Ask again after the time in Retry-After.");

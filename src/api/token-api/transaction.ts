@@ -70,7 +70,7 @@ export async function createOnce<Created>(
 	};
 	const earlier = await findEarlier(deps, row);
 	if (earlier !== null) return earlier;
-	// The cast is safe, because the transaction of the use case returns its result.
+	// The cast is safe, because `transactAs` passes the value that the use case returns.
 	const after = async (trx: Db, created: unknown): Promise<Result<true>> => {
 		const stored = { ...row, resource: idOf(created as Created), created_at_ms: call.nowMs };
 		return (await insertReference(trx, stored)) ? succeed(true) : refusalOf("reference_used", { reference });

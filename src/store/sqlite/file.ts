@@ -1,7 +1,7 @@
 // Handles a SQLite database as a file. Reads its size, finds damage, checks whether another process uses it, and copies
 // it.
 
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -28,15 +28,22 @@ export function readUsedBytes(path: string): number {
 	return (read("page_count") - read("freelist_count")) * read("page_size");
 }
 
-/** First bytes of every SQLite file. */
+/** The first bytes of a SQLite file that is not empty. */
 const HEADER = "SQLite format 3\0";
 
-export function hasSqliteHeader(path: string): boolean {
+/** What is at the path of a SQLite database. SQLite would create a missing file, and write into an empty one. */
+export type FileState = "missing" | "empty" | "database" | "something else";
+
+export function stateOfFile(path: string): FileState {
+	const found = statSync(path, { throwIfNoEntry: false });
+	if (found === undefined) return "missing";
+	if (!found.isFile()) return "something else";
+	if (found.size === 0) return "empty";
 	const file = openSync(path, "r");
 	try {
 		const start = Buffer.alloc(HEADER.length);
 		readSync(file, start, 0, HEADER.length, 0);
-		return start.toString("latin1") === HEADER;
+		return start.toString("latin1") === HEADER ? "database" : "something else";
 	} finally {
 		closeSync(file);
 	}

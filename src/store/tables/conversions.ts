@@ -143,10 +143,9 @@ type ColumnsWhere<Wanted> = {
 	[Name in keyof Columns as Columns[Name] extends Wanted ? Name : never]: ColumnType;
 };
 
-/** Returns the columns that meet a condition, with their types. */
+/** Returns the columns that meet a condition, with their types. The condition must select the same columns as `Wanted`. */
 function columnsWhere<Wanted>(isWanted: (column: Column) => boolean): ColumnsWhere<Wanted> {
 	const wanted = Object.entries<Column>(COLUMNS).filter(([, column]) => isWanted(column));
-	// The cast is safe if the condition agrees with the type, which the callers below take care of.
 	return Object.fromEntries(
 		wanted.map(([name, { kind }]) => [name, SQL_TYPES[kind]]),
 	) as ColumnsWhere<Wanted>;
