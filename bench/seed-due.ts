@@ -5,7 +5,7 @@ import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
 import { composePartnerEvent } from "../src/domain/partner-event.ts";
 import type { ReceiverId } from "../src/domain/receiver.ts";
 import { createRandom } from "../src/outside/random.ts";
-import type { OwedEvent } from "../src/store/hot-writes.ts";
+import type { OwedEvent } from "../src/store/batch.ts";
 import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
@@ -42,17 +42,11 @@ export async function seedDue(
 ): Promise<void> {
 	for (let from = 0; from < count; from += ROWS_PER_TRANSACTION) {
 		const rows = Math.min(ROWS_PER_TRANSACTION, count - from);
-		// Deliveries due at the same time form one set, because a set has only one due time.
-		const byDue = new Map<number, OwedEvent[]>();
-		for (let i = from; i < from + rows; i++) {
-			const { receiverId, dueAtMs, isForPartner = false } = delivery(i);
-			const owed = byDue.get(dueAtMs) ?? [];
-			owed.push(owedEvent(firstNumber + i, receiverId, isForPartner));
-			byDue.set(dueAtMs, owed);
-		}
-		await store.transact(async (trx) => {
-			for (const [dueAtMs, owed] of byDue) await store.writes.insertOwedEvents(trx, owed, dueAtMs);
+		const events = Array.from({ length: rows }, (_, index) => {
+			const { receiverId, dueAtMs, isForPartner = false } = delivery(from + index);
+			return { ...owedEvent(firstNumber + from + index, receiverId, isForPartner), at_ms: dueAtMs };
 		});
+		await store.batch.write(store.db, { events });
 		if ((from + rows) % PROGRESS_ROWS === 0) say(`${from + rows} of ${count} due`);
 	}
 }
@@ -62,13 +56,13 @@ export function conversionName(number: number): string {
 	return `cnv_${String(number).padStart(26, "0")}`;
 }
 
-function owedEvent(number: number, receiverId: ReceiverId, isForPartner: boolean): OwedEvent {
+function owedEvent(number: number, receiverId: ReceiverId, isForPartner: boolean): Omit<OwedEvent, "at_ms"> {
 	const subject = { ...SAMPLE_SUBJECT, conversionId: conversionName(number) };
 	return {
-		conversionId: number,
-		receiverId,
-		endpointEpoch: 0,
-		deliveryPublicId: makeId("dlv", Date.now(), random.bytes(ID_RANDOM_BYTES)),
+		conversion_id: number,
+		receiver_id: receiverId,
+		endpoint_epoch: 0,
+		public_id: makeId("dlv", Date.now(), random.bytes(ID_RANDOM_BYTES)),
 		name: "conversion.approved",
 		body: isForPartner ? composePartnerEvent({ ...subject, ...SAMPLE_CREDIT }) : composeEvent(subject),
 	};

@@ -4,9 +4,9 @@
 // changes unnoticed. The document for shops allows additional fields (openapi/document.ts).
 
 import * as z from "zod";
+import { subjectOf } from "../conversions/batch.ts";
 import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS, type StoredRefund } from "../conversions/deps.ts";
-import { subjectOf } from "../conversions/owe.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { BASKET_RULES, basketSentence } from "../domain/basket-rule.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";

@@ -2,8 +2,7 @@
 // share one transaction (intake.ts).
 
 import type { Decided } from "../conversions/deps.ts";
-import type { OrderRequest } from "../conversions/judge-and-move.ts";
-import type { ReportRequest } from "../conversions/record.ts";
+import type { OrderRequest } from "../conversions/order-request.ts";
 import type { Result } from "../domain/fault.ts";
 import type { Caller } from "../programmes/callers.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
@@ -23,7 +22,7 @@ export interface SharedPlan {
 	 */
 	orderId: string | null;
 	/** Requests to store. The list is empty if the call is refused because of its content. */
-	requests: readonly (OrderRequest<Decided<Outcome>> | ReportRequest)[];
+	requests: readonly OrderRequest<Decided<Outcome>>[];
 	/**
 	 * Number of items in a bulk call; 1 by default. Refused items count too, because each of them takes a row
 	 * of the log.
@@ -51,7 +50,8 @@ export interface LonePlan {
 export type RequestResult = Result<Decided<Outcome, NewConversion>>;
 
 export type SharedCall = CallOrigin & SharedPlan;
-export type IntakeCall = SharedCall | (CallOrigin & LonePlan);
+export type LoneCall = CallOrigin & LonePlan;
+export type IntakeCall = SharedCall | LoneCall;
 
 interface CallOrigin {
 	inbound: InboundCall;

@@ -8,7 +8,7 @@ import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { recordOf } from "../request-notes.ts";
-import type { NewInboundCall } from "../store/hot-writes.ts";
+import type { NewInboundCall } from "../store/batch.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
@@ -207,7 +207,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 	/** Inserts rows. A failure is logged, so the function never rejects. */
 	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
 		try {
-			await store.writes.insertInboundCalls(store.db, rows);
+			await store.batch.write(store.db, { inboundCalls: rows });
 		} catch (error) {
 			log.error({ err: error, rows: rows.length }, "refused calls could not be logged");
 		}

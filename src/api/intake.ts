@@ -4,28 +4,28 @@
 //                 │                  └─▶ failed: its calls one by one, each in a transaction of its own
 //                 └─▶ no room, or waited too long: 503, and nothing was done
 //
-// On PostgreSQL the calls of a batch that look like new sales are stored first, in one statement (store-new-sales.ts). Their
-// callers are answered. The other calls of the batch are stored by the transaction in store-calls.ts. If a call that looked
-// new is not new after all, the statement stores nothing, and that transaction stores all calls. The calls of the programme
-// that caused this are not tried as new sales for a while, so a caller who repeats old sales can slow down others only once
-// in that time.
-//
 // A call that comes alone starts at once, and calls that arrive while a batch is stored are the next batch. Programmes
 // take turns, so the calls of one programme, or a lock on one of its rows, do not delay the others. Nobody is answered
 // before the commit, and a call that failed on our side has not spent its nonce.
 
 import { createBatcher } from "../concurrency/batching.ts";
-import type { InTransaction } from "../conversions/deps.ts";
+import { refuseBusy } from "../conversions/order-request.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
+import { ConflictError } from "../store/conflict.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import type { Answer } from "./answers.ts";
 import type { IntakeCall, SharedCall } from "./call-plan.ts";
 import type { StoringWatch } from "./deps.ts";
-import { type StoredCalls, storeCalls } from "./store-calls.ts";
-import { storeNewSales } from "./store-new-sales.ts";
+import {
+	type Attempt,
+	type FailedAttempt,
+	type StoringDeps,
+	storeCalls,
+	storeLoneCall,
+} from "./store-calls.ts";
 
 /**
  * Maximum number of single calls in one transaction. The same limit applies to the total number of items in
@@ -68,11 +68,6 @@ const MAX_RETRY_MS = 3 * SECOND_MS;
  * answers to its callers.
  */
 export const HELD_MS = 5 * SECOND_MS;
-/**
- * Time for which the calls of a programme that has repeated a sale are not tried as new sales
- * (store-new-sales.ts).
- */
-export const REPEATING_MS = 10 * SECOND_MS;
 /** Maximum time that a batch waits for a lock. */
 const BATCH_LOCK_WAIT_MS: LockWaitMs = 1_000;
 /** Maximum time that a single call waits for a lock after its batch failed. */
@@ -86,8 +81,8 @@ export interface Intake {
 	accept(call: IntakeCall): Promise<Result<Answer> | undefined>;
 }
 
-export interface IntakeDeps extends InTransaction {
-	store: Pick<Store, "db" | "transact" | "storeNewSales" | "announceDue" | "writes" | "queue">;
+export interface IntakeDeps extends StoringDeps {
+	store: StoringDeps["store"] & Pick<Store, "announceDue">;
 	log: Log;
 	stopSignal?: AbortSignal | undefined;
 	storing?: StoringWatch;
@@ -96,7 +91,6 @@ export interface IntakeDeps extends InTransaction {
 export function createIntake(deps: IntakeDeps): Intake {
 	const { clock, stopSignal } = deps;
 	const held = createMarks(clock, HELD_MS);
-	const repeating = createMarks(clock, REPEATING_MS);
 	const batcher = createBatcher<SharedCall, Result<Answer>>(clock, storeBatch, {
 		maxSize: MAX_BATCH_REQUESTS,
 		sizeOf,
@@ -110,30 +104,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 	});
 
 	async function storeBatch(calls: readonly SharedCall[], answer: AnswerCall): Promise<void> {
-		const news = await tryToStoreNew(deps, calls, repeating.has);
-		const left: { call: SharedCall; index: number }[] = [];
-		for (const [index, call] of calls.entries()) {
-			const result = news.results.get(call);
-			if (result === undefined) left.push({ call, index });
-			else answer(index, Promise.resolve(result));
-		}
-		if (left.length > 0) await storeLeft(news.failure, left, answer);
-	}
-
-	/**
-	 * Stores the calls that were not stored as new sales, all in one transaction. If the attempt to store the
-	 * new sales has failed, that failure applies to all remaining calls, and they are stored one by one or
-	 * refused.
-	 */
-	async function storeLeft(
-		failure: FailedAttempt | undefined,
-		left: readonly { call: SharedCall; index: number }[],
-		answerCall: AnswerCall,
-	): Promise<void> {
-		const calls = left.map(({ call }) => call);
-		const answer: AnswerCall = (at, result) => answerCall(left[at]?.index ?? at, result);
-		const attempt = failure ?? (await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS));
-		if (attempt.ok) repeating.add(attempt.repeatingProgrammes);
+		const attempt = await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS);
 		if (attempt.ok || !isWorthRetrying(attempt, calls.length)) {
 			for (const index of calls.keys()) answer(index, resultAt(attempt, index));
 			return;
@@ -151,7 +122,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 
 	return {
 		async accept(call) {
-			if (call.runsAlone === true) return resultAt(await tryToStore(deps, [call]), 0);
+			if (call.runsAlone === true) return resultAt(noteAttempt(deps, await storeLoneCall(deps, call)), 0);
 			return hasRoom(call) ? batcher.add(call) : undefined;
 		},
 	};
@@ -159,60 +130,21 @@ export function createIntake(deps: IntakeDeps): Intake {
 
 type AnswerCall = (index: number, result: Promise<Result<Answer>>) => void;
 
-type Attempt = ({ ok: true } & StoredCalls) | FailedAttempt;
-
-interface FailedAttempt {
-	ok: false;
-	error: unknown;
-	/** True if the commit failed. It is then unknown whether the calls are stored. */
-	isUncertain: boolean;
-}
-
-/** Stores the calls that report new sales, and notifies the engines. Never rejects. */
-async function tryToStoreNew(
-	deps: IntakeDeps,
-	calls: readonly SharedCall[],
-	isLeftOut: (programmeId: number) => boolean,
-): Promise<{ results: ReadonlyMap<SharedCall, Result<Answer>>; failure?: FailedAttempt }> {
-	const stored = await storeNewSales(deps, calls, isLeftOut, BATCH_LOCK_WAIT_MS).catch(
-		(error: unknown) => ({ kind: "failed", error, isUncertain: false }) as const,
-	);
-	if (stored.kind === "failed") {
-		const { error, isUncertain } = stored;
-		deps.storing?.note(error);
-		return { results: new Map(), failure: { ok: false, error, isUncertain } };
-	}
-	if (stored.results.size > 0) {
-		deps.store.announceDue(stored.owed);
-		deps.storing?.note(null);
-	}
-	return { results: stored.results };
-}
-
-/** Stores the calls in one transaction and notifies the engines of the events they owe. Never rejects. */
+/** Stores the calls together, and notifies the engines of the events that they owe. Never rejects. */
 async function tryToStore(
 	deps: IntakeDeps,
-	calls: readonly IntakeCall[],
-	maxLockWaitMs?: LockWaitMs,
+	calls: readonly SharedCall[],
+	maxLockWaitMs: LockWaitMs,
 ): Promise<Attempt> {
-	const { store, storing } = deps;
-	let isUncertain = false;
-	try {
-		const stored = await store.transact(
-			async (trx) => {
-				const handled = await storeCalls(trx, deps, calls);
-				isUncertain = true;
-				return handled;
-			},
-			maxLockWaitMs === undefined ? {} : { maxLockWaitMs },
-		);
-		store.announceDue(stored.owed);
-		storing?.note(null);
-		return { ok: true, ...stored };
-	} catch (error) {
-		storing?.note(error);
-		return { ok: false, error, isUncertain };
-	}
+	return noteAttempt(deps, await storeCalls(deps, calls, maxLockWaitMs));
+}
+
+function noteAttempt({ store, storing }: IntakeDeps, attempt: Attempt): Attempt {
+	if (attempt.ok) store.announceDue(attempt.owed);
+	// A conflict says nothing about the database.
+	if (attempt.ok || !(attempt.error instanceof ConflictError))
+		storing?.note(attempt.ok ? null : attempt.error);
+	return attempt;
 }
 
 /**
@@ -222,7 +154,7 @@ async function tryToStore(
  */
 async function storeOneByOne(
 	deps: IntakeDeps,
-	calls: readonly IntakeCall[],
+	calls: readonly SharedCall[],
 	answer: AnswerCall,
 ): Promise<Iterable<number>> {
 	const { clock, stopSignal } = deps;
@@ -268,10 +200,7 @@ function sizeOf({ size = 1 }: SharedCall): number {
 	return Math.max(1, size);
 }
 
-function isWorthRetrying(
-	{ error, isUncertain }: { error: unknown; isUncertain: boolean },
-	calls: number,
-): boolean {
+function isWorthRetrying({ error, isUncertain }: FailedAttempt, calls: number): boolean {
 	if (isUncertain) return false;
 	// The database ended this transaction to let another one proceed, so a retry succeeds even for a single
 	// call.
@@ -280,7 +209,10 @@ function isWorthRetrying(
 }
 
 async function resultAt(attempt: Attempt, index: number): Promise<Result<Answer>> {
-	if (!attempt.ok) throw attempt.error;
+	if (!attempt.ok) {
+		if (attempt.error instanceof ConflictError) return refuseBusy();
+		throw attempt.error;
+	}
 	const result = attempt.results[index];
 	if (result === undefined) throw new Error("a stored call has no result");
 	return result;

@@ -33,7 +33,7 @@ export function createLimitedCalls({
 	clock,
 	log,
 }: {
-	store: Pick<Store, "db" | "writes">;
+	store: Pick<Store, "db" | "batch">;
 	clock: Pick<Clock, "nowMs" | "after">;
 	log: Log;
 }): LimitedCalls {
@@ -72,7 +72,7 @@ export function createLimitedCalls({
 			const tally = counted.get(public_id);
 			return tally === undefined ? [] : [rowOf(public_id, id, tally, nowMs)];
 		});
-		await store.writes.insertInboundCalls(store.db, rows);
+		await store.batch.write(store.db, { inboundCalls: rows });
 	}
 
 	return {

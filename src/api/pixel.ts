@@ -5,7 +5,7 @@
 
 import * as z from "zod";
 import type { Admission } from "../concurrency/admission.ts";
-import { refuseBusy } from "../conversions/judge-and-move.ts";
+import { refuseBusy } from "../conversions/order-request.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
 import type { Callers } from "../programmes/callers.ts";

@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
 import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
-import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
+import { type OrderRequest, refuseBusy } from "../conversions/order-request.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
 import { type ClickSealer, createClickSealer } from "../domain/click-token.ts";
 import { parseReason } from "../domain/conversion.ts";
@@ -171,7 +171,7 @@ function parseRefund(json: unknown, { programme }: SignedCall): Result<OrderRequ
 	});
 	if (!parsed.ok) return parsed;
 	const { order, ...refund } = parsed.value;
-	const decision = { move: "refund", decidedBy: "shop", programId: programme.public_id, ...refund } as const;
+	const decision = { move: "refund", decidedBy: "shop", ...refund } as const;
 	return succeed(decisionRequest(programme, order, decision));
 }
 

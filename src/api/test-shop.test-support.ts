@@ -12,7 +12,7 @@ import type { problemBody } from "../domain/fault.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Log } from "../ports.ts";
-import type { NewInboundCall } from "../store/hot-writes.ts";
+import type { NewInboundCall } from "../store/batch.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { ConversionPage, OutcomeBody, RefundBody } from "./answers.ts";

@@ -9,15 +9,10 @@ import type { PersonKind } from "../domain/roles.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import { type Changed, changeOrders } from "./change-orders.ts";
 import type { Decided, InTransaction, Owing, StoredRefund } from "./deps.ts";
-import {
-	type Judged,
-	type Judgement,
-	judgeAndMove,
-	type OrderRequest,
-	refuseBusy,
-} from "./judge-and-move.ts";
-import { composeChanged } from "./make-moves.ts";
+import { composeChanged } from "./moves.ts";
+import { type Judgement, type OrderRequest, refuseBusy } from "./order-request.ts";
 import { judgeRefundOn, type RefundDecision, refundOutcome } from "./refund.ts";
 
 export type Decision =
@@ -62,28 +57,26 @@ export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED" | "REFUNDED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
-/** Makes decisions about conversions. There may be at most MAX_STEPS requests. */
+/** Makes decisions about conversions. There may be at most MAX_REQUESTS. */
 export function decideMany(
 	trx: Db,
 	deps: InTransaction,
 	requests: readonly DecisionRequest[],
 	personId: number | null,
-): Promise<Judged<DecidedRequest>> {
-	return judgeAndMove(
+): Promise<Changed<DecidedRequest>> {
+	return changeOrders(
 		trx,
 		deps,
 		requests.map(({ conversion, decision }) => ({
 			programmeId: conversion.programme_id,
 			orderId: conversion.order_id,
 			eventType: conversion.event_type,
-			present: conversion,
+			conversionId: conversion.id,
 			needsRefunds: needsRefunds(decision),
 			judge: (present, about) =>
-				// Another public id means that the conversion was removed meanwhile. If its order was reported again, that is a
-				// different sale.
-				present?.public_id === conversion.public_id
-					? judgeOn(present, about, decision, personId, (decided) => decided)
-					: { kind: "answer", result: refuseBusy() },
+				present === null
+					? { kind: "answer", result: refuseBusy() }
+					: judgeOn(present, about, decision, personId, (decided) => decided),
 		})),
 	);
 }
@@ -103,8 +96,8 @@ export function foresee(
 	const judged = judgeOn(conversion, { refunds }, decision, null, (decided) => decided);
 	if (judged.kind === "answer") return judged.result;
 	const { step, done } = judged;
-	if (step.known === null) throw new Error("a decision starts a conversion");
-	return succeed(done(composeChanged(step, nowMs)));
+	if ("sale" in step) throw new Error("a decision starts a conversion");
+	return succeed(done(composeChanged(conversion, step, nowMs)));
 }
 
 export async function decideConversion(
@@ -124,7 +117,7 @@ export interface OrderName {
 	eventType: EventType;
 }
 
-/** Prepares a shop's decision about an order. judge-and-move.ts handles it together with other requests. */
+/** Prepares a shop's decision about an order. change-orders.ts handles it together with other requests. */
 export function decisionRequest(
 	programme: Programme,
 	order: OrderName,
@@ -133,7 +126,6 @@ export function decisionRequest(
 	return {
 		programmeId: programme.id,
 		...order,
-		present: undefined,
 		needsRefunds: needsRefunds(decision),
 		judge: (present, about) =>
 			present === null
@@ -169,7 +161,7 @@ function judgeOn<Done>(
 			const change = { reason, decided_by: decidedBy, window_ends_at_ms: null };
 			return {
 				kind: "move",
-				step: { move, known: present, change, decidedBy, personId, reason },
+				step: { move, change, decidedBy, personId, reason },
 				done: (conversion) => done({ before: present, conversion, outcome: "changed" }),
 			};
 		}

@@ -2,7 +2,7 @@
 
 import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
-import type { NewRefund } from "../store/hot-writes.ts";
+import type { NewRefund } from "../store/batch.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
@@ -21,7 +21,7 @@ export interface ConversionsDeps {
 
 /** Dependencies of use cases that run inside the caller's transaction. */
 export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
-	store: Pick<Store, "writes" | "queue">;
+	store: Pick<Store, "batch">;
 };
 
 /**

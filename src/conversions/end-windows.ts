@@ -4,19 +4,20 @@
 
 import type { Status } from "../domain/conversion.ts";
 import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/queries/conversions.ts";
+import { changeOrders } from "./change-orders.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
-import { makeMoves, type Step } from "./make-moves.ts";
+import type { Step } from "./moves.ts";
+import type { OrderRequest } from "./order-request.ts";
 
 interface Window {
 	status: Status;
-	stepFor(ended: Conversion, nowMs: number): Step;
+	stepAt(nowMs: number): Step;
 }
 
 const APPROVAL: Window = {
 	status: "RECORDED",
-	stepFor: (known) => ({
+	stepAt: () => ({
 		move: "approve",
-		known,
 		change: { decided_by: "window", window_ends_at_ms: null },
 		decidedBy: "window",
 	}),
@@ -28,7 +29,7 @@ const APPROVAL: Window = {
  */
 const PARKING: Window = {
 	status: "PARKED",
-	stepFor: (known, nowMs) => ({ move: "expire", known, change: { window_ends_at_ms: nowMs } }),
+	stepAt: (nowMs) => ({ move: "expire", change: { window_ends_at_ms: nowMs } }),
 };
 
 /** Approves due conversions and returns their number. Stops between two batches if the service stops. */
@@ -54,16 +55,27 @@ async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () 
 	while (!isStopping()) {
 		// The time is read before any await, because the clock may no longer be trusted afterwards.
 		const byMs = clock.nowMs();
-		const { taken, made } = await store.transact(async (trx) => {
+		const { taken, owed } = await store.transact(async (trx) => {
 			const rows = await takeWindowEnded(trx, store, { status, fromMs, byMs, limit: BATCH_ROWS });
-			const steps = rows.map((row) => window.stepFor(row, byMs));
-			return { taken: rows, made: await makeMoves(trx, deps, steps) };
+			const requests = rows.map((row) => requestFor(row, window.stepAt(byMs)));
+			return { taken: rows, ...(await changeOrders(trx, deps, requests, rows)) };
 		});
-		store.announceDue(made.owed);
-		ended += made.conversions.filter((conversion) => conversion !== undefined).length;
+		store.announceDue(owed);
+		ended += taken.length;
 		if (taken.length < BATCH_ROWS) break;
 		fromMs = taken.at(-1)?.window_ends_at_ms ?? fromMs;
 		await clock.yieldLoop();
 	}
 	return ended;
+}
+
+function requestFor(ended: Conversion, step: Step): OrderRequest<null> {
+	const { id: conversionId, programme_id: programmeId, order_id: orderId, event_type: eventType } = ended;
+	return {
+		programmeId,
+		orderId,
+		eventType,
+		conversionId,
+		judge: () => ({ kind: "move", step, done: () => null }),
+	};
 }

@@ -7,7 +7,7 @@ import { bodySentAt, composeEvent, isTestEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { listMovesAfter, type MoveStore, type PassedMove } from "../store/queries/announced-moves.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { subjectOf } from "./owe.ts";
+import { subjectOf } from "./batch.ts";
 
 export interface FeedEvent {
 	event: EventName;

@@ -27,11 +27,11 @@ import {
 	writeRates,
 } from "../domain/rate.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { type Conversion, knownOrderOf, type NewConversion } from "../store/queries/conversions.ts";
-import { commissionsOf, type OpenedClicks } from "../store/queries/credits.ts";
-import { noteFirstTime } from "../store/queries/first-times.ts";
+import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
+import { commissionsOf, type OpenedClicks, type Signals } from "../store/queries/credits.ts";
 import { type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import { changeOrders } from "./change-orders.ts";
 import {
 	type Decided,
 	DIFFERING_FIELDS,
@@ -39,16 +39,15 @@ import {
 	type InTransaction,
 	type Owing,
 } from "./deps.ts";
+import { priceLaterCredit } from "./later-credit.ts";
+import { creditStep, type Step } from "./moves.ts";
 import {
 	type About,
 	type CreditFacts,
 	type Judgement,
-	judgeAndMove,
 	type OrderRequest,
 	refuseBusy,
-} from "./judge-and-move.ts";
-import { priceLaterCredit } from "./later-credit.ts";
-import { creditStep, type FirstReport, type Step } from "./make-moves.ts";
+} from "./order-request.ts";
 
 export interface Report {
 	source: Reporter;
@@ -60,7 +59,7 @@ export interface Report {
 	occurredAtMs: number | null;
 	isTest: boolean;
 	/**
-	 * Decrypts the click IDs that the shop's server sent. The caller does this for several reports at once (see Signals).
+	 * Decrypts the click IDs that the shop's server sent. This happens for all reports of a batch at once (see Signals).
 	 */
 	openClicks?: (() => OpenedClicks) | undefined;
 	/** Coupon codes of the order. The first one that belongs to a partner counts. */
@@ -71,78 +70,51 @@ export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
 const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as const;
 
-/** A report that judgeAndMove handles together with other requests. */
-export interface ReportRequest extends OrderRequest<Decided<RecordOutcome>> {
-	/** Judges the report as the first one of its order, without reading the order from the database. */
-	judgeAsFirst(about: Crediting): FirstReportMove;
-}
-
-/** The stored partnerships and the clicks of a report, on which its credit depends. */
-type Crediting = Pick<About, "partnerships" | "clicks">;
-
-export interface FirstReportMove {
-	step: FirstReport & { credit: Credit | undefined };
-	/** Describes the outcome before the conversion is stored. */
-	describe(conversion: NewConversion): Decided<RecordOutcome, NewConversion>;
-}
-
-export function reportRequest(deps: InTransaction, programme: Programme, report: Report): ReportRequest {
+/** Prepares a report. change-orders.ts handles it together with other requests. */
+export function reportRequest(
+	{ random }: Pick<InTransaction, "random">,
+	programme: Programme,
+	report: Report,
+): OrderRequest<Decided<RecordOutcome>> {
 	const parksPixels = programme.parks_pixels === 1;
+	const signals = signalsOf(programme, report);
 	return {
 		programmeId: programme.id,
 		orderId: report.orderId,
 		eventType: report.eventType,
-		// Most reports are the first one for their order, so the row is inserted without reading it first.
-		present: null,
-		findSignals() {
-			// A repeated report without a click ID or a coupon code cannot lead to a better credit than the first report did.
-			if (!isCredited(programme, report) || !hasField(report)) return undefined;
-			return {
-				programmeId: programme.id,
-				codes: foldedCodesOf(report),
-				openClicks: report.openClicks ?? (() => []),
-			};
-		},
-		findCreditChange(present, facts) {
-			if (judgeReport(report, parksPixels, knownOrderOf(present)).kind !== "duplicate") return undefined;
-			const credit = findBetterCredit(programme, report, present, facts);
-			if (credit === undefined || credit.partnershipId === facts.credit?.partnershipId) return undefined;
-			return { programme, partnership: facts.partnerships.find(credit.partnershipId ?? undefined) ?? null };
-		},
+		signals,
+		mayChange: (present) =>
+			signals !== undefined || judgeReport(report, parksPixels, knownOrderOf(present)).kind !== "duplicate",
 		judge(present, about) {
 			const verdict = judgeReport(report, parksPixels, present && knownOrderOf(present));
 			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
 			const { move } = verdict;
-			const nowMs = deps.clock.nowMs();
+			const { nowMs } = about;
 			const soldAtMs = report.occurredAtMs ?? nowMs;
 			const { credit, ...rated } = creditOf(programme, report, soldAtMs, about);
 			return {
 				kind: "move",
-				step: { ...stepFor(deps, { programme, ...rated, report, move, nowMs }, present), credit },
+				step: { ...stepFor(random, { programme, ...rated, report, move, nowMs }, present), credit },
 				done: (conversion) => describeMove(programme, report, move, credit, conversion),
-			};
-		},
-		judgeAsFirst(about) {
-			const verdict = judgeReport(report, parksPixels, null);
-			if (verdict.kind === "duplicate") throw new Error("a first report was taken for a repeated one");
-			const { move } = verdict;
-			const nowMs = deps.clock.nowMs();
-			const { credit, ...rated } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about);
-			return {
-				step: { ...firstStepFor(deps, { programme, ...rated, report, move, nowMs }, null), credit },
-				describe: (conversion) => describeMove(programme, report, move, credit, conversion),
 			};
 		},
 	};
 }
 
-function describeMove<Row extends NewConversion>(
+/** Returns what may credit a partner. A report without a click ID or a coupon code cannot lead to a better credit. */
+function signalsOf(programme: Programme, report: Report): Signals | undefined {
+	if (!isCredited(programme, report) || !hasField(report)) return undefined;
+	const { openClicks = () => [] } = report;
+	return { programme, codes: foldedCodesOf(report), openClicks };
+}
+
+function describeMove(
 	programme: Programme,
 	report: Report,
 	move: ReportMove,
 	credit: Credit | undefined,
-	conversion: Row,
-): Decided<RecordOutcome, Row> {
+	conversion: Conversion,
+): Decided<RecordOutcome> {
 	const isRecordedFromPixel = report.source === "pixel" && move === "record";
 	const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 	const creditWord = credit === undefined ? explainMissingCredit(programme, report) : { credit: credit.word };
@@ -160,7 +132,7 @@ function judgeRepeated(
 	present: Conversion | null,
 	about: About,
 ): Judgement<Decided<RecordOutcome>> {
-	const { credit: storedCredit, record } = about;
+	const { credit: storedCredit } = about;
 	if (present === null) throw new Error("a first report was taken for a repeated one");
 	const showsPixelWorks = confirmsPixel(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
@@ -171,13 +143,14 @@ function judgeRepeated(
 	if (credit === undefined) {
 		return { kind: "answer", result: succeed({ ...repeated, credit: storedCredit.word }) };
 	}
+	const change = { from: storedCredit.partnershipId, to: credit.partnershipId };
 	const priced =
-		record === undefined
+		change.from === change.to
 			? null
-			: priceLaterCredit(present, { from: storedCredit.partnershipId, to: credit.partnershipId }, record);
+			: priceLaterCredit(present, change, about.recordOf(programme, change.to));
 	return {
 		kind: "move",
-		step: { ...creditStep(programme, present, credit, priced), decidedBy: "shop" },
+		step: { ...creditStep(credit, priced), decidedBy: "shop" },
 		done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
 	};
 }
@@ -222,7 +195,7 @@ function judgeCreditOf(
 	programme: Programme,
 	report: Report,
 	soldAtMs: number,
-	{ partnerships, clicks }: Crediting,
+	{ partnerships, clicks }: CreditFacts,
 ): Credit {
 	const codes = foldedCodesOf(report);
 	const codePartnershipId = codes.length === 0 ? undefined : partnerships.ofCodes(programme.id, codes);
@@ -259,7 +232,7 @@ function creditOf(
 	programme: Programme,
 	report: Report,
 	soldAtMs: number,
-	crediting: Crediting,
+	crediting: CreditFacts,
 ): CreditedRates {
 	const { currency, credits_partners } = programme;
 	const all = ratesOf(programme);
@@ -280,13 +253,9 @@ export async function recordConversion(
 	programme: Programme,
 	report: Report,
 ): Promise<Result<Decided<RecordOutcome> & Owing>> {
-	const { results, owed } = await judgeAndMove(trx, deps, [reportRequest(deps, programme, report)]);
+	const { results, owed } = await changeOrders(trx, deps, [reportRequest(deps, programme, report)]);
 	const result = results[0] ?? refuseBusy();
-	if (!result.ok) return result;
-	if (result.value.showsPixelWorks && programme.first_pixel_at_ms === null) {
-		await noteFirstTime(trx, "first_pixel_at_ms", [programme.id], deps.clock.nowMs());
-	}
-	return succeed({ ...result.value, owed });
+	return result.ok ? succeed({ ...result.value, owed }) : result;
 }
 
 /**
@@ -309,33 +278,23 @@ interface Sale extends Omit<CreditedRates, "credit"> {
 	nowMs: number;
 }
 
-function stepFor(deps: InTransaction, reported: Sale, stored: Conversion | null): Step {
-	const { programme, move, nowMs } = reported;
-	if (stored === null || move !== "confirm") return firstStepFor(deps, reported, stored);
-	const change = {
-		...saleOf(reported),
-		pixel_basket_value: stored.basket_value,
-		confirmed_at_ms: nowMs,
-	};
-	return { move, known: stored, change, programId: programme.public_id, decidedBy: "shop" };
-}
-
-/** Returns the step that starts a conversion. `replaced` is the conversion that the order had before. */
-function firstStepFor({ random }: InTransaction, reported: Sale, replaced: Conversion | null): FirstReport {
+function stepFor(random: InTransaction["random"], reported: Sale, stored: Conversion | null): Step {
 	const { programme, report, move, nowMs } = reported;
+	const sale = saleOf(reported);
+	if (move === "confirm") {
+		if (stored === null) throw new Error("a report confirms an order that nobody has reported");
+		const change = { ...sale, pixel_basket_value: stored.basket_value, confirmed_at_ms: nowMs };
+		return { move, change, decidedBy: "shop" };
+	}
 	const names = {
 		public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 		programme_id: programme.id,
 		order_id: report.orderId,
 		event_type: report.eventType,
 	};
-	const claimed = { pixel_basket_value: replaced?.basket_value ?? null };
-	return {
-		move,
-		known: null,
-		replaced,
-		sale: { ...saleOf(reported), ...names, ...claimed, source: report.source },
-	};
+	// The order may have an earlier conversion, which a pixel reported and this one replaces.
+	const claimed = { pixel_basket_value: stored?.basket_value ?? null };
+	return { move, sale: { ...sale, ...names, ...claimed, source: report.source } };
 }
 
 /**

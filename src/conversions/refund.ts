@@ -6,20 +6,24 @@ import type { Reason } from "../domain/conversion.ts";
 import { succeed } from "../domain/fault.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { writeRates } from "../domain/rate.ts";
-import { type AskedRefund, isFullRefund, judgeRefund, type Refundable } from "../domain/refund.ts";
+import {
+	type AskedRefund,
+	isFullRefund,
+	judgeRefund,
+	type KnownRefund,
+	type Refundable,
+} from "../domain/refund.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
 import type { StoredRefund } from "./deps.ts";
-import { type Judgement, knownRefundOf } from "./judge-and-move.ts";
 import { appliedRatesOf } from "./later-credit.ts";
-import type { RefundStep, Step } from "./make-moves.ts";
+import type { RefundStep, Step } from "./moves.ts";
+import type { Judgement } from "./order-request.ts";
 
 /** A refund that was asked for. Only the shop refunds, because the money is its own. */
 export interface RefundDecision extends AskedRefund {
 	move: "refund";
 	decidedBy: "shop";
 	reason: Reason;
-	/** Public id of the programme. */
-	programId: string;
 }
 
 export interface RefundedRequest {
@@ -72,18 +76,22 @@ export function judgeRefundOn<Done>(
 				rates: writeRates(refundable.rates),
 				refunded_value: addAmounts(present.refunded_value ?? zeroIn(present.currency), amount),
 			};
-			const step = { move: "refund", known: present, change, programId: decision.programId } as const;
+			const step = { move: "refund", change } as const;
 			return moveTo(step, { refund_id, amount, basket_value: left.basketValue, reason });
 		}
 		case "reverse": {
 			const change = { reason, decided_by: decidedBy, window_ends_at_ms: null };
-			const step = { move: "reverse", known: present, change } as const;
+			const step = { move: "reverse", change } as const;
 			const { amount } = verdict;
 			return moveTo(step, { refund_id, amount, basket_value: zeroIn(present.currency), reason });
 		}
 		default:
 			return verdict satisfies never;
 	}
+}
+
+function knownRefundOf({ refund_id, amount, basket_value }: RefundStep): KnownRefund {
+	return { refundId: refund_id, amount, basketValue: basket_value };
 }
 
 /** Returns the outcome word of a refund. It is the same whether the refund is stored now or was stored before. */

@@ -415,7 +415,7 @@ function parseRefund(cells: Cells, side: Side, programme: Programme): Result<Ref
 		reason: parseReason(cellOf(cells, "reason")),
 	});
 	if (!parsed.ok) return parsed;
-	return succeed({ move: REFUND, decidedBy: "shop", programId: programme.public_id, ...parsed.value });
+	return succeed({ move: REFUND, decidedBy: "shop", ...parsed.value });
 }
 
 function whyUnknown(cells: Cells, byOrder: ByOrder): string {

@@ -2,9 +2,10 @@
 // their final status and count in all totals. They cause no callbacks, because the other software has already
 // informed the shop.
 
+import { changeOrders } from "../conversions/change-orders.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
-import type { Step } from "../conversions/make-moves.ts";
+import type { Step } from "../conversions/moves.ts";
+import type { OrderRequest } from "../conversions/order-request.ts";
 import {
 	DECIDED_STATUSES,
 	type DecidedStatus,
@@ -132,7 +133,7 @@ async function judgeHistory(
 async function applyHistory(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const meant = await readRows(trx, rows, deps.clock.nowMs());
 	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value)] : []));
-	const { results, owed } = await judgeAndMove(trx, deps, requests);
+	const { results, owed } = await changeOrders(trx, deps, requests);
 	if (owed.receiverIds.length > 0) throw new Error("imported history owes events");
 	const judged = results.values();
 	return meant.map((read) => {
@@ -159,7 +160,6 @@ function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): Order
 	const { orderId, eventType, status, reason } = history;
 	const stepFor = (): Step => ({
 		move: "import",
-		known: null,
 		personId,
 		reason,
 		sale: {
@@ -184,7 +184,7 @@ function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): Order
 		programmeId: programme.id,
 		orderId,
 		eventType,
-		present: undefined,
+		mayChange: () => false,
 		judge: (present) =>
 			present === null
 				? { kind: "move", step: stepFor(), done: () => verdictOnNew(meant) }

@@ -3,9 +3,10 @@
 // they are like any other conversion. The approval window ends when the file says, and each decision announces its
 // event. The partner counts as assigned by staff, so no later report of the shop changes it.
 
+import { changeOrders } from "../conversions/change-orders.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
-import type { Step } from "../conversions/make-moves.ts";
+import type { Step } from "../conversions/moves.ts";
+import type { OrderRequest } from "../conversions/order-request.ts";
 import { type EventType, isByPixelAlone, parseEventType } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
@@ -144,7 +145,7 @@ async function applyOpen(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Pro
 	const meant = await readRows(trx, rows, deps.clock.nowMs());
 	const { credits } = await readPresent(trx, meant);
 	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value, credits)] : []));
-	const { results, owed } = await judgeAndMove(trx, deps, requests);
+	const { results, owed } = await changeOrders(trx, deps, requests);
 	if (owed.receiverIds.length > 0) throw new Error("imported conversions owe events");
 	const judged = results.values();
 	return meant.map((read) => {
@@ -244,7 +245,8 @@ function requestFor(
 		programmeId: programme.id,
 		orderId,
 		eventType,
-		present: undefined,
+		partnershipId: meant.partnership?.id,
+		mayChange: () => false,
 		judge: (present) =>
 			present === null
 				? { kind: "move", step: stepFor(deps, meant), done: () => verdictOnNew(meant, nowMs) }
@@ -257,7 +259,6 @@ function stepFor({ clock, random, personId }: ApplyDeps, meant: MeantConversion)
 	const assigned = { ...NOBODY, partnershipId: partnership?.id ?? null, word: "ASSIGNED" } as const;
 	return {
 		move: "import",
-		known: null,
 		personId,
 		credit: programme.credits_partners === 1 ? assigned : undefined,
 		sale: {

@@ -2,7 +2,7 @@
 
 import { type DecidedRequest, decideMany, judgeRight } from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
-import { refuseBusy } from "../conversions/judge-and-move.ts";
+import { refuseBusy } from "../conversions/order-request.ts";
 import { parseReason } from "../domain/conversion.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseRefundId } from "../domain/order-id.ts";
@@ -38,7 +38,6 @@ export async function refundFromPage(
 	const decision = {
 		move: "refund",
 		decidedBy: "shop",
-		programId: programme.public_id,
 		...asked.value,
 	} as const;
 	const refunded = await transactAs(deps.store, decider, jobPermission(programme.id), async (trx) => {

@@ -7,6 +7,7 @@ import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { SERVICE } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import type { StatementsDeps } from "../statements/deps.ts";
+import { repeatConflicts } from "../store/conflict.ts";
 import {
 	advanceJob,
 	changeBatch,
@@ -327,7 +328,7 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 	// Lines that the preview refused stay refused even if they are possible now, because nobody has agreed to
 	// apply them.
 	const left = batch.promised.map((verdict) => (verdict.kind === "change" ? null : verdict));
-	const done = await store.transact(async (trx) => {
+	const apply = async (trx: Db): Promise<Job | undefined> => {
 		if (batch.kind.makesPeople) await lockAccess(trx);
 		// The job's row is updated first, because this locks it. A process changes nothing more if its claim has
 		// expired, or was taken away because the person lost access.
@@ -336,7 +337,8 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 		const judged = await judgeOpen(batch.rows, left, (open) => batch.kind.apply(trx, applyDeps, open));
 		await changeBatch(trx, job.id, batch.seq, { verdicts: writeVerdicts(judged) });
 		return advanceApplied(trx, job, batch, summaryWith(job, judged), clock.nowMs());
-	});
+	};
+	const done = await repeatConflicts(() => store.transact(apply));
 	if (done !== undefined) store.announceDue(owed);
 	mails.wake();
 	return done;

@@ -2,11 +2,12 @@
 // amounts follow the partner (conversions/later-credit.ts), so staff see them before they decide. The shop has
 // received the old amounts, and gets the new ones with the next status change. If the conversion is approved,
 // the account of the old partner gets a minus and that of the new one a plus, in the same transaction
-// (make-moves.ts). Both hear of it by a callback, if they have a URL.
+// (conversions/ledger-entries.ts). Both hear of it by a callback, if they have a URL.
 
+import { changeOrders } from "../conversions/change-orders.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { type PricedCredit, priceLaterCredit } from "../conversions/later-credit.ts";
-import { creditStep, makeMoves } from "../conversions/make-moves.ts";
+import { creditStep } from "../conversions/moves.ts";
 import { awaitsConfirmation, moveRule } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
 import { judgeErasedPartner } from "../domain/erasure.ts";
@@ -85,14 +86,19 @@ export async function assignPartner(
 		if (isSame) return succeed({ changed: conversion, owed: NOTHING_OWED });
 		if (shown !== input.shown) return refuse("changed_meanwhile", CHANGED_SINCE_SHOWN);
 		const credit = { ...NOBODY, partnershipId: after.partner?.id ?? null, word: "ASSIGNED" } as const;
-		const step = creditStep(programme, conversion, credit, priced);
 		const decider = { decidedBy: "review", personId: actor.personId } as const;
-		// `makeMoves` changes the conversion only if it is still as it was read here.
-		const { conversions, owed } = await makeMoves(trx, deps, [{ ...step, ...decider }]);
-		const [changed] = conversions;
-		if (changed === undefined) {
-			return refuse("changed_meanwhile", "This conversion is being changed right now. Open it again.");
-		}
+		const step = { ...creditStep(credit, priced), ...decider };
+		const request = {
+			programmeId: conversion.programme_id,
+			orderId: conversion.order_id,
+			eventType: conversion.event_type,
+			conversionId: conversion.id,
+			partnershipId: after.partner?.id,
+			judge: () => ({ kind: "move", step, done: (changed: Conversion) => changed }) as const,
+		};
+		const { results, owed } = await changeOrders(trx, deps, [request], [conversion]);
+		const [changed] = results;
+		if (changed?.ok !== true) throw new Error("a locked conversion was not assigned");
 		const { currency } = programme;
 		const detail = [
 			`${nameOf(before)} → ${nameOf(after)}: ${reason.value}`,
@@ -100,7 +106,7 @@ export async function assignPartner(
 			`network fee: ${before.networkFee} ${currency} → ${after.networkFee} ${currency}`,
 		].join("; ");
 		await note(trx, deps, actor, "credit.assigned", conversion.public_id, detail, programme.id);
-		return succeed({ changed, owed });
+		return succeed({ changed: changed.value, owed });
 	});
 	if (!assigned.ok) return assigned;
 	store.announceDue(assigned.value.owed);
@@ -160,16 +166,17 @@ async function planAssignment(
 	return succeed({ conversion, programme, reason, before, after, isSame, shown, priced });
 }
 
-/** Locks the conversion with its credit, and reads it after that. */
+/** Locks the conversion, and returns it as it is then. */
 async function lockConversion(
 	trx: Db,
 	{ store }: ConversionsDeps,
 	publicId: string,
 ): Promise<Conversion | undefined> {
-	const [found] = await findManyByPublicId(trx, [publicId]);
-	if (found === undefined) return undefined;
-	await store.writes.lockCredits(trx, [found.id]);
-	const [conversion] = await findManyByPublicId(trx, [publicId]);
+	const found = await findManyByPublicId(trx, [publicId]);
+	const [conversion] = await store.batch.lock(
+		trx,
+		found.map(({ id }) => id),
+	);
 	return conversion;
 }
 

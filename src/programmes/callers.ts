@@ -23,7 +23,7 @@ import {
 } from "../domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import type { NewNonce } from "../store/hot-writes.ts";
+import type { NewNonce } from "../store/batch.ts";
 import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
 import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";

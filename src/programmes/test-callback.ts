@@ -43,8 +43,16 @@ export async function sendTestCallback(
 		if (tooMany !== null) return tooMany;
 		const body = await composeTest(trx, deps, owner, event, nowMs);
 		const deliveryPublicId = makeId("dlv", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
-		const owed = { conversionId: null, receiverId, endpointEpoch, deliveryPublicId, name: event, body };
-		await store.writes.insertOwedEvents(trx, [owed], nowMs);
+		const owed = {
+			conversion_id: null,
+			receiver_id: receiverId,
+			endpoint_epoch: endpointEpoch,
+			public_id: deliveryPublicId,
+			name: event,
+			body,
+			at_ms: nowMs,
+		};
+		await store.batch.write(trx, { events: [owed] });
 		const note = { personId, action: "partner.test_sent", subject: owner.public_id, detail: event } as const;
 		await noteAudit(trx, note, nowMs);
 		return succeed({ deliveryPublicId, owed: { receiverIds: [receiverId], dueAtMs: nowMs } });

@@ -51,19 +51,18 @@ export async function adjustAccount(
 					"reason",
 				);
 			}
-			await deps.store.writes.insertEntries(trx, [
-				{
-					partner_id: partnerId,
-					programme_id: null,
-					conversion_id: null,
-					kind: "ADJUSTED",
-					amount,
-					currency,
-					person_id: personId,
-					reason,
-					at_ms: nowMs,
-				},
-			]);
+			const entry = {
+				partner_id: partnerId,
+				programme_id: null,
+				conversion_id: null,
+				kind: "ADJUSTED",
+				amount,
+				currency,
+				person_id: personId,
+				reason,
+				at_ms: nowMs,
+			} as const;
+			await deps.store.batch.write(trx, { entries: [entry] });
 			const note = { personId, action: "account.adjusted", subject: partner.public_id } as const;
 			await noteAudit(trx, { ...note, detail: `${amount} ${currency}: ${reason}` }, nowMs);
 			return succeed({ amount, currency });

@@ -197,7 +197,7 @@ eachDatabase("issuing statements", (database) => {
 				const { id } = await insertPartner(trx, columns);
 				const entry = { partner_id: id, kind: "ADJUSTED", amount: "1.00", currency: "EUR" } as const;
 				const about = { programme_id: null, conversion_id: null, person_id: null, reason: "bonus" };
-				await store.writes.insertEntries(trx, [{ ...entry, ...about, at_ms: OCTOBER_MS }]);
+				await store.batch.write(trx, { entries: [{ ...entry, ...about, at_ms: OCTOBER_MS }] });
 			}
 		});
 	}

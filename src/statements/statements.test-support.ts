@@ -3,9 +3,9 @@
 import { ok } from "node:assert/strict";
 import { MAIL_OFF } from "../../test/support/app-deps.ts";
 import { createClock, type MovableClock } from "../../test/support/clock.ts";
+import { type GivenStep, makeSteps } from "../../test/support/make-steps.ts";
 import { newConversion, newId, newProgramme } from "../../test/support/rows.ts";
 import { addPerson, signInAs } from "../../test/support/signed-in.ts";
-import { makeMoves, type Step } from "../conversions/make-moves.ts";
 import { type Credit, NOBODY } from "../domain/credit.ts";
 import { createKeyRing } from "../domain/key-ring.ts";
 import { startJob } from "../jobs/job.ts";
@@ -54,11 +54,11 @@ export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 	const staff = await signInAs(store, await addPerson(store, "staff"));
 	await setNetwork(store.db, { time_zone: "UTC", minimum_payouts: "", postal_address: null });
 
-	async function move(step: Step): Promise<Conversion> {
-		const { conversions } = await store.transact((trx) => makeMoves(trx, deps, [step]));
-		const [conversion] = conversions;
-		ok(conversion !== undefined, "another process changed the conversion");
-		const [stored] = await findManyByPublicId(store.db, [conversion.public_id]);
+	async function move(step: GivenStep): Promise<Conversion> {
+		const { results } = await store.transact((trx) => makeSteps(trx, deps, [step]));
+		const [result] = results;
+		ok(result?.ok === true);
+		const [stored] = await findManyByPublicId(store.db, [result.value.public_id]);
 		ok(stored !== undefined);
 		return stored;
 	}
@@ -117,7 +117,7 @@ export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 			}),
 		/** Changes the partner of a sale. The commission stays. */
 		reassign: (known: Conversion, { partnership }: Member) =>
-			move({ move: "credit", known, change: {}, programId: "prg_1", credit: creditOf(partnership) }),
+			move({ move: "credit", known, change: {}, credit: creditOf(partnership) }),
 		setNetwork: (change: Parameters<typeof setNetwork>[1]) => setNetwork(store.db, change),
 		prepare: async (month: string): Promise<ListedJob> => {
 			const job = await prepareStatements(deps, staff, month);

@@ -3,8 +3,7 @@
 
 import type { RawBuilder } from "kysely";
 import type { ReceiverId } from "../domain/receiver.ts";
-import type { HotWrites } from "./hot-writes.ts";
-import type { NewSales, StoredNewSales } from "./new-sales.ts";
+import type { BatchRows, BatchStore, Written } from "./batch.ts";
 import type { Owed, Queue } from "./queries/queue.ts";
 import type { MigrateOptions, MigrationReport } from "./schema/migrations.ts";
 import type { Db } from "./schema/tables.ts";
@@ -28,13 +27,14 @@ export interface Store {
 	 * refusal, unless `commitRefusal` marks the refusal.
 	 */
 	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
+	/** Reads and writes of batches of changes. */
+	batch: BatchStore;
 	/**
-	 * Stores calls that report new sales in one statement, which commits by itself. Never rejects. Null on SQLite, where
-	 * a statement needs no round trip.
+	 * Writes a batch by one statement that commits by itself. It must change no conversion, because it locks none. Rejects
+	 * with an UncertainWrite if the rows may have been stored. Null on SQLite, where a statement needs no round trip.
 	 */
-	storeNewSales: ((calls: NewSales, maxLockWaitMs: LockWaitMs) => Promise<StoredNewSales>) | null;
+	writeAlone: ((rows: Partial<BatchRows>, maxLockWaitMs: LockWaitMs) => Promise<Written>) | null;
 	queue: Queue;
-	writes: HotWrites;
 	/** Whether several engines share the slots. On a SQLite file one engine owns all of them, and the others wait. */
 	sharesSlots: boolean;
 	moveOrder: MoveOrder;
@@ -92,6 +92,13 @@ export interface Store {
 	/** Registers an engine. Returns a function that removes it. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
+}
+
+/** The database's answer to a write is missing, so the rows may or may not be stored. The cause is the driver's error. */
+export class UncertainWrite extends Error {
+	constructor(cause: unknown) {
+		super("a write was not answered", { cause });
+	}
 }
 
 export interface Connections {

@@ -62,19 +62,21 @@ export async function openFilledShop(
 	assert.ok(recorded.ok);
 	const code = order.replaceAll(" ", "");
 	await runCallbacks(site, programme, { kind: "network-error", stage: "exchange", code });
-	await store.writes.insertInboundCalls(store.db, [
-		{
-			programme_id: programme.id,
-			kind: "pixel",
-			method: order,
-			target: `/${order}`,
-			outcome: "invalid_field",
-			http_status: 200,
-			detail: `${order} is wrong`,
-			order_id: `${order}?`,
-			at_ms: deps.clock.nowMs(),
-		},
-	]);
+	await store.batch.write(store.db, {
+		inboundCalls: [
+			{
+				programme_id: programme.id,
+				kind: "pixel",
+				method: order,
+				target: `/${order}`,
+				outcome: "invalid_field",
+				http_status: 200,
+				detail: `${order} is wrong`,
+				order_id: `${order}?`,
+				at_ms: deps.clock.nowMs(),
+			},
+		],
+	});
 	const { partnerId, partnershipId } = await addPartner(site, programme, order);
 	const delivery = await store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
 	return {

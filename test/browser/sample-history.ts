@@ -45,7 +45,7 @@ export async function writeHistory(history: History): Promise<void> {
 		await step.run({ store, clock, random });
 	}
 	await settleDeliveries(history, chance);
-	await store.writes.insertInboundCalls(store.db, refusedCalls(programme, endMs));
+	await store.batch.write(store.db, { inboundCalls: refusedCalls(programme, endMs) });
 }
 
 function planSales({ programme, endMs, sales, orderIds = [] }: History, chance: SeededRandom): Step[] {
@@ -141,19 +141,23 @@ async function noteCall(
 	conversion: Conversion,
 ): Promise<void> {
 	const isPixel = conversion.status === "PARKED";
-	await store.writes.insertInboundCalls(store.db, [
-		{
-			programme_id: programme.id,
-			kind: isPixel ? "pixel" : "api",
-			method: isPixel ? "GET" : "POST",
-			target: isPixel ? `/pixel/${programme.public_id}.gif?order=${conversion.order_id}` : "/v1/conversions",
-			outcome: conversion.status,
-			http_status: isPixel ? 200 : 201,
-			order_id: conversion.order_id,
-			conversion: conversion.public_id,
-			at_ms: clock.nowMs(),
-		},
-	]);
+	await store.batch.write(store.db, {
+		inboundCalls: [
+			{
+				programme_id: programme.id,
+				kind: isPixel ? "pixel" : "api",
+				method: isPixel ? "GET" : "POST",
+				target: isPixel
+					? `/pixel/${programme.public_id}.gif?order=${conversion.order_id}`
+					: "/v1/conversions",
+				outcome: conversion.status,
+				http_status: isPixel ? 200 : 201,
+				order_id: conversion.order_id,
+				conversion: conversion.public_id,
+				at_ms: clock.nowMs(),
+			},
+		],
+	});
 }
 
 function refusedCalls({ id }: Programme, endMs: number) {

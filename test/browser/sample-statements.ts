@@ -109,15 +109,14 @@ function listSold({ store }: Service, partnerId: number) {
 
 async function write({ store }: Service, { id }: Partner, entries: readonly SampleEntry[]): Promise<void> {
 	await store.transact((trx) =>
-		store.writes.insertEntries(
-			trx,
-			entries.map(({ kind, amount, atMs, conversion, reason = null }) => ({
+		store.batch.write(trx, {
+			entries: entries.map(({ kind, amount, atMs, conversion, reason = null }) => ({
 				partner_id: id,
 				programme_id: conversion?.programme_id ?? null,
 				conversion_id: conversion?.id ?? null,
 				...{ kind, amount, currency: "EUR", person_id: null, reason, at_ms: atMs },
 			})),
-		),
+		}),
 	);
 }
 

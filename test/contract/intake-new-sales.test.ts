@@ -1,12 +1,10 @@
-// Tests new sales, which PostgreSQL stores in one statement. All other calls take the general path, which is the
-// transaction in src/api/store-calls.ts. The statement stores the same rows as that transaction. If anything about
-// a call is not new, the statement stores nothing, and all calls take the general path.
+// Tests batches that change no stored conversion, such as new sales. PostgreSQL stores them by one statement, which commits
+// by itself. It stores the same rows as the transaction that other batches take.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { mock, test } from "node:test";
 import { sql } from "kysely";
 import pg from "pg";
-import { REPEATING_MS } from "../../src/api/intake.ts";
 import { createApp } from "../../src/app.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -37,7 +35,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 	const { clock, openShop, sendTo, post, sale, approval, bulk, pixel, logged, eventsOf } =
 		createIntakeSetup(database);
 
-	test("a batch of new sales of several shops is one statement, which commits by itself", async () => {
+	test("a batch of new sales of several shops is read by one statement, and stored by one that commits by itself", async () => {
 		const { credentials, other, sendTogether } = await openShop();
 		const calls = [
 			...Array.from({ length: 20 }, (_, n) => sale(credentials, `A-${n}`)),
@@ -51,16 +49,16 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 				[...Array(40).fill(201), 200],
 			);
 		});
-		// Besides the batch there are two statements for the two sales that kept the workers busy.
-		equal(statements.length, 3, statements.join("\n"));
-		equal(new Set(statements).size, 1);
+		// Besides the batch there are the statements for the two sales that kept the workers busy.
+		equal(statements.length, 6, statements.join("\n"));
+		equal(new Set(statements).size, 2);
 	});
 
-	test("the single statement for new sales stores the same rows as the general path", async () => {
+	test("the single statement stores the same rows as a transaction", async () => {
 		const stored: object[] = [];
 		const shops = [
 			await openShop({ parksPixels: true }),
-			await openShop({ parksPixels: true, over: { ...database.store, storeNewSales: null } }),
+			await openShop({ parksPixels: true, over: { ...database.store, writeAlone: null } }),
 		];
 		for (const { programme, credentials, identify, sendTogether } of shops) {
 			await identify();
@@ -84,9 +82,9 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		deepEqual(stored[0], stored[1]);
 	});
 
-	test("sales with a coupon code are stored with their credit and their partnership's rate, as on the general path", async () => {
+	test("sales with a coupon code are stored with their credit and their partnership's rate, as in a transaction", async () => {
 		const stored: Record<string, unknown[]>[] = [];
-		const shops = [await openShop(), await openShop({ over: { ...database.store, storeNewSales: null } })];
+		const shops = [await openShop(), await openShop({ over: { ...database.store, writeAlone: null } })];
 		for (const { programme } of shops) await addPartnerWithCode(database.store, programme, "SPRING");
 		// The programmes are cached for a second.
 		await clock.moveBy(SECOND_MS);
@@ -130,7 +128,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		}
 	});
 
-	test("if one call of a batch is not new, all calls take the general path, which stores the new ones", async () => {
+	test("repeated and replayed calls of a batch are answered without a lock, and the new ones are stored", async () => {
 		const { programme, credentials, other, watched, send, sendTogether } = await openShop();
 		const nonce = "0123456789abcdef";
 		const replayed = { orderId: "A-3", basketValue: "1.00" };
@@ -144,9 +142,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 			sale(credentials, "A-5"),
 			sale(other.credentials, "A-1"),
 		]);
-		// The replayed call looks new at first, so the single statement includes it and ends with a conflict. The
-		// general path then stores the last two calls.
-		deepEqual([watched.transactions, watched.conflicts], [2, 1]);
+		deepEqual([watched.transactions, watched.conflicts], [1, 0]);
 		deepEqual(answers.map(word), ["DUPLICATE", "replayed_nonce", undefined, "RECORDED", "RECORDED"]);
 		deepEqual((await eventsOf(programme.id)).map(({ order_id }) => order_id).sort(), [
 			"A-1",
@@ -158,21 +154,6 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		deepEqual(log.map(({ outcome }) => outcome).sort(), [
 			...["BATCH", "DUPLICATE", "RECORDED", "RECORDED", "RECORDED", "replayed_nonce"],
 		]);
-	});
-
-	test("a shop that repeats a sale is left out of the single statement for a while, so it delays other shops only once", async () => {
-		const { credentials, other, watched, send, identify, sendTogether } = await openShop();
-		await send(sale(credentials, "A-1"));
-		for (const [n, conflicts] of [1, 0, 0].entries()) {
-			watched.conflicts = 0;
-			const answers = await sendTogether([sale(credentials, "A-1"), sale(other.credentials, `B-${n}`)]);
-			deepEqual(answers.map(word), ["DUPLICATE", "RECORDED"]);
-			deepEqual([watched.transactions, watched.conflicts], [2, conflicts]);
-		}
-		await clock.moveBy(REPEATING_MS);
-		await identify();
-		equal(word(await send(sale(credentials, "A-1"))), "DUPLICATE");
-		equal(watched.conflicts, 1);
 	});
 
 	test("two processes that get the same signed calls at once store each of them once", async () => {

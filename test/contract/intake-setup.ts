@@ -1,17 +1,18 @@
 // Test setup with a shop whose calls are stored in one batch, because both workers of the intake are busy
 // while the calls arrive.
 
-import { equal } from "node:assert/strict";
 import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { type AllDeps, createApp } from "../../src/app.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { LOCK_WAITS_MS, type Store } from "../../src/store/store.ts";
+import { ConflictError } from "../../src/store/conflict.ts";
+import { LOCK_WAITS_MS, type Store, UncertainWrite } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock } from "../support/clock.ts";
 import type { SuiteDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
+import { until } from "../support/until.ts";
 
 /** Number of event loop turns after which a call in this process is waiting to be stored. */
 const YIELDS = 10;
@@ -22,8 +23,8 @@ export function createIntakeSetup(database: SuiteDatabase) {
 	const clock = createClock();
 
 	/**
-	 * Wraps the store to count its transactions and its conflicts of new sales. A test can run its own work
-	 * instead of a transaction or after it.
+	 * Wraps the store to count its transactions, with the writes that commit by themselves, and its conflicts. A test can run
+	 * its own work before a transaction or after it.
 	 */
 	function watch(store: Store) {
 		const watched = { transactions: 0, conflicts: 0, before: nothing, after: nothing };
@@ -31,28 +32,31 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			watched.transactions++;
 			// Retries have a shorter lock wait. Only first tries are held here.
 			if (options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
-			const done = await store.transact(work, options);
+			const done = await countConflicts(() => store.transact(work, options));
 			await watched.after();
 			return done;
 		};
-		const { storeNewSales: storeNew } = store;
-		const storeNewSales: Store["storeNewSales"] =
-			storeNew &&
-			(async (calls, maxLockWaitMs) => {
+		const { writeAlone: write } = store;
+		const writeAlone: Store["writeAlone"] =
+			write &&
+			(async (rows, maxLockWaitMs) => {
 				watched.transactions++;
-				let isUncertain = false;
-				try {
-					await watched.before();
-					const stored = await storeNew(calls, maxLockWaitMs);
-					isUncertain = true;
-					if (stored.kind === "conflict") watched.conflicts++;
-					await watched.after();
-					return stored;
-				} catch (error) {
-					return { kind: "failed", error, isUncertain };
-				}
+				await watched.before();
+				const written = await countConflicts(() => write(rows, maxLockWaitMs));
+				await watched.after().catch((error: unknown) => {
+					throw new UncertainWrite(error);
+				});
+				return written;
 			});
-		return { watched, store: { ...store, transact, storeNewSales } };
+		async function countConflicts<Value>(work: () => Promise<Value>): Promise<Value> {
+			try {
+				return await work();
+			} catch (error) {
+				if (error instanceof ConflictError) watched.conflicts++;
+				throw error;
+			}
+		}
+		return { watched, store: { ...store, transact, writeAlone } };
 	}
 
 	async function openShop(options: { parksPixels?: boolean; over?: Store; stopSignal?: AbortSignal } = {}) {
@@ -101,7 +105,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			watched.transactions = 0;
 			const orders = [1, 2].map(() => `busy-${++busyOrders}`);
 			const busy = await oneByOne(orders.map((orderId) => sale(other.credentials, orderId)));
-			equal(watched.transactions, 2);
+			await until(() => watched.transactions === 2);
 			return {
 				async setFree(before = nothing): Promise<Answered[]> {
 					watched.before = before;

@@ -6,10 +6,10 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
+import { changeOrders } from "../../src/conversions/change-orders.ts";
 import { decisionRequest } from "../../src/conversions/decide.ts";
 import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue } from "../../src/conversions/end-windows.ts";
-import { judgeAndMove } from "../../src/conversions/judge-and-move.ts";
 import { recordConversion, reportRequest } from "../../src/conversions/record.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { formatMinor, minorUnits } from "../../src/domain/money.ts";
@@ -300,7 +300,7 @@ eachDatabase("refunds", (database) => {
 		await rival.transact(async (trx) => {
 			ok((await recordConversion(trx, { ...site.deps, store: rival }, programme, report)).ok);
 			const batch = store.transact((own) =>
-				judgeAndMove<Decided<string>>(own, site.deps, [
+				changeOrders<Decided<string>>(own, site.deps, [
 					decisionRequest(programme, order, {
 						...{ move: "refund", decidedBy: "shop", programId: programme.public_id },
 						...asked,

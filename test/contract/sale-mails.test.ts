@@ -94,7 +94,7 @@ mainlyOn("SQLite", "mails about money", (database) => {
 		const { store, deps } = site;
 		const at_ms = deps.clock.nowMs();
 		const row = { programme_id, conversion_id, move, to_status: status, decided_by: null, person_id: null };
-		await store.transact((trx) => store.writes.insertMoves(trx, [{ ...row, reason, at_ms }]));
+		await store.transact((trx) => store.batch.write(trx, { moves: [{ ...row, reason, at_ms }] }));
 	}
 
 	const subjects = () => site.mailbox.map(({ subject }) => subject);

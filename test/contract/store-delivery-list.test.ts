@@ -9,7 +9,7 @@ import type { Cursor } from "../../src/domain/cursor.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { NewInboundCall } from "../../src/store/hot-writes.ts";
+import type { NewInboundCall } from "../../src/store/batch.ts";
 import { addCallbackCounts, listCallbackQuarters } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
@@ -303,24 +303,26 @@ async function addManyDeliveries(store: Store, programme: Programme, count: numb
 			const rows = Array.from({ length: Math.min(300, count - start) }, () => newConversion(programme.id));
 			const made = await trx.insertInto("conversions").values(rows).returning("id").execute();
 			const owed = made.map(({ id }) => newOwedEvent(programme, id));
-			await store.writes.insertOwedEvents(trx, owed, START_MS);
+			await store.batch.write(trx, { events: owed });
 		}
 	});
 }
 
 async function addCall(store: Store, programme: Programme, change: Partial<NewInboundCall>): Promise<void> {
-	await store.writes.insertInboundCalls(store.db, [
-		{
-			programme_id: programme.id,
-			kind: "api",
-			method: "POST",
-			target: "/v1/conversions",
-			outcome: "RECORDED",
-			http_status: change.kind === "pixel" ? 200 : 201,
-			at_ms: START_MS,
-			...change,
-		},
-	]);
+	await store.batch.write(store.db, {
+		inboundCalls: [
+			{
+				programme_id: programme.id,
+				kind: "api",
+				method: "POST",
+				target: "/v1/conversions",
+				outcome: "RECORDED",
+				http_status: change.kind === "pixel" ? 200 : 201,
+				at_ms: START_MS,
+				...change,
+			},
+		],
+	});
 }
 
 function filterOf({ id, receiver_id }: Programme) {

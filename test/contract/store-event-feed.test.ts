@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { NewMove } from "../../src/store/hot-writes.ts";
+import type { NewMove } from "../../src/store/batch.ts";
 import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";

@@ -84,9 +84,8 @@ eachDatabase("the checks of an integration", (database) => {
 		await setProgramme(store.db, programme.id, { first_signed_at_ms: START_MS });
 		for (let n = 0; n < MANY; n += 50) {
 			const rows = Array.from({ length: 50 }, (_, m) => n + m);
-			await store.writes.insertInboundCalls(
-				store.db,
-				rows.map(() => ({
+			await store.batch.write(store.db, {
+				inboundCalls: rows.map(() => ({
 					programme_id: programme.id,
 					kind: "pixel" as const,
 					method: "GET",
@@ -95,7 +94,7 @@ eachDatabase("the checks of an integration", (database) => {
 					http_status: 200,
 					at_ms: START_MS,
 				})),
-			);
+			});
 			await store.db
 				.insertInto("conversions")
 				.values(rows.map(() => newConversion(programme.id, { source: "pixel" })))

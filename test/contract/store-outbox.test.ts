@@ -27,7 +27,7 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch: 3 };
-		const made = await store.transact((trx) => store.writes.insertOwedEvents(trx, [owed], START_MS + 7));
+		const made = await store.transact((trx) => store.batch.write(trx, { events: [owed] }));
 		const event = await store.db
 			.selectFrom("events")
 			.selectAll()
@@ -44,7 +44,7 @@ eachDatabase("the outbox", (database) => {
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
 		deepEqual(queued.map(Object.values), [[event.id, programme.receiver_id, START_MS + 7, 3, 1, 0, 0]]);
 		deepEqual([...made], [[owed.deliveryPublicId, event.id]]);
-		equal((await store.transact((trx) => store.writes.insertOwedEvents(trx, [], START_MS))).size, 0);
+		equal((await store.transact((trx) => store.batch.write(trx, { events: [] }))).size, 0);
 	});
 
 	test("the deliveries that are passed to the engine equal those that it would read, so it can send them without reading", async () => {
@@ -63,17 +63,17 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		await store.transact((trx) =>
-			store.writes.insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS),
+			store.batch.write(trx, { events: [newOwedEvent(programme, conversion.id)] }),
 		);
 		const before = await counts();
 		const again = store.transact(async (trx) => {
 			await decideConversion(trx, { ...deps, store }, conversion, { move: "approve", decidedBy: "shop" });
-			await store.writes.insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
+			await store.batch.write(trx, { events: [newOwedEvent(programme, conversion.id)] });
 		});
 		await rejects(again);
 		deepEqual(await counts(), before);
 		const approved = { ...newOwedEvent(programme, conversion.id), name: "conversion.approved" as const };
-		await store.transact((trx) => store.writes.insertOwedEvents(trx, [approved], START_MS));
+		await store.transact((trx) => store.batch.write(trx, { events: [approved] }));
 		deepEqual((await counts())[0], (before[0] ?? 0) + 1);
 	});
 
@@ -84,7 +84,7 @@ eachDatabase("the outbox", (database) => {
 		// purpose.
 		const conversionIds = Array.from({ length: 1_201 }, (_, n) => 1_000_000 + ((n * 7) % 1_201));
 		const owed = conversionIds.map((id) => newOwedEvent(programme, id));
-		const made = await store.transact((trx) => store.writes.insertOwedEvents(trx, owed, START_MS));
+		const made = await store.transact((trx) => store.batch.write(trx, { events: owed }));
 		const stored = await store.db
 			.selectFrom("deliveries")
 			.innerJoin("queue", "queue.id", "deliveries.id")

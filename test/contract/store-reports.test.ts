@@ -3,13 +3,14 @@
 
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
+import { changeOrders } from "../../src/conversions/change-orders.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import { judgeAndMove } from "../../src/conversions/judge-and-move.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { repeatConflicts } from "../../src/store/conflict.ts";
 import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { listConversions } from "../../src/store/queries/conversion-list.ts";
 import { listMoves } from "../../src/store/queries/conversions.ts";
@@ -97,7 +98,9 @@ eachDatabase("reports of one order", (database) => {
 	}
 
 	async function report(programme: Programme, said: Report, store: Store = database.store) {
-		const result = await store.transact((trx) => recordConversion(trx, deps(), programme, said));
+		const result = await repeatConflicts(() =>
+			store.transact((trx) => recordConversion(trx, deps(), programme, said)),
+		);
 		ok(result.ok);
 		return result.value;
 	}
@@ -187,7 +190,7 @@ eachDatabase("reports of one order", (database) => {
 
 	async function decide(programme: Programme, decision: Decision) {
 		const { results } = await database.store.transact((trx) =>
-			judgeAndMove(trx, deps(), [decisionRequest(programme, ORDER, decision)]),
+			changeOrders(trx, deps(), [decisionRequest(programme, ORDER, decision)]),
 		);
 		return results[0];
 	}
@@ -244,9 +247,9 @@ eachDatabase("reports of one order", (database) => {
 		const parked = await report(programme, PIXEL);
 		const call = { kind: "pixel", method: "GET", target: "/", outcome: "PARKED", http_status: 200 } as const;
 		const named = { ...call, programme_id: programme.id, order_id: ORDER.orderId, at_ms: clock.nowMs() };
-		await database.store.writes.insertInboundCalls(db, [
-			{ ...named, conversion: parked.conversion.public_id },
-		]);
+		await database.store.batch.write(db, {
+			inboundCalls: [{ ...named, conversion: parked.conversion.public_id }],
+		});
 		const between = await report(programme, { ...POSTBACK, orderId: "A-2" });
 		await waitPastIt();
 		const expired = await findConversion(db, programme.id, "A-1");

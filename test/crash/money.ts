@@ -51,13 +51,15 @@ export async function openMoney(
 		const seller = await addPartner(trx, SELLER, atMs);
 		for (const { programmeRow } of accounts) await joinWithCode(trx, programmeRow, seller, atMs);
 		for (let n = 0; n < STATEMENTS; n++) {
-			await store.writes.insertEntries(trx, [
-				{
-					...{ partner_id: await addPartner(trx, `partner-${n}`, atMs), kind: "ADJUSTED", at_ms: atMs },
-					...{ programme_id: null, conversion_id: null, person_id: null },
-					...{ amount: BONUS, currency: "EUR", reason: "bonus" },
-				},
-			]);
+			await store.batch.write(trx, {
+				entries: [
+					{
+						...{ partner_id: await addPartner(trx, `partner-${n}`, atMs), kind: "ADJUSTED", at_ms: atMs },
+						...{ programme_id: null, conversion_id: null, person_id: null },
+						...{ amount: BONUS, currency: "EUR", reason: "bonus" },
+					},
+				],
+			});
 		}
 	});
 	const called = { url: partnerUrl, form: "json", events: EVENT_NAMES } as const;

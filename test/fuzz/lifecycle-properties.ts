@@ -4,10 +4,11 @@
 import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { changeOrders } from "../../src/conversions/change-orders.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and-move.ts";
+import type { OrderRequest } from "../../src/conversions/order-request.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
@@ -122,7 +123,7 @@ const BATCH = fc.array(fc.oneof(REPORT, DECISION), { minLength: 1, maxLength: 8 
 	makeStep(asks.map(describeAsk).join(", "), async (model, { service, programmes, meet }) => {
 		const { deps } = service;
 		const requests = asks.map((ask) => ask.requestFor(deps, programmes[ask.programme]));
-		const { results } = await deps.store.transact((trx) => judgeAndMove(trx, deps, requests));
+		const { results } = await deps.store.transact((trx) => changeOrders(trx, deps, requests));
 		equal(results.length, asks.length);
 		for (const [index, result] of results.entries()) {
 			const { programme, order, act } = asks[index] ?? fail("a result without its request");

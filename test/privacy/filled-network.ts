@@ -2,7 +2,6 @@
 // and in which others have written about them.
 
 import { equal, ok } from "node:assert/strict";
-import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
 import { DAY_MS, QUARTER_MS } from "../../src/domain/time.ts";
 import { workOffJobs } from "../../src/jobs/work.ts";
@@ -30,6 +29,7 @@ import {
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
 import { setProgramme } from "../support/change-rows.ts";
+import { type GivenStep, makeSteps } from "../support/make-steps.ts";
 import { newConversion, newId } from "../support/rows.ts";
 
 /** A word that nothing else contains. Codes and ids contain it in any case. */
@@ -168,9 +168,12 @@ async function fillPartner(
 async function sell(site: TestSite, partnership: NamedPartnership): Promise<Conversion> {
 	const { deps, store } = site;
 	const link = await store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
-	const move = async (step: Step): Promise<Conversion> => {
-		const { conversions } = await store.transact((trx) => makeMoves(trx, deps, [step]));
-		const [stored] = await findManyByPublicId(store.db, [conversions[0]?.public_id ?? ""]);
+	const move = async (step: GivenStep): Promise<Conversion> => {
+		const { results } = await store.transact((trx) => makeSteps(trx, deps, [step]));
+		const [stored] = await findManyByPublicId(
+			store.db,
+			results.flatMap((one) => (one.ok ? one.value.public_id : [])),
+		);
 		ok(stored !== undefined);
 		return stored;
 	};
@@ -292,12 +295,19 @@ async function fillRest(
 		.updateTable("attempts")
 		.set({ answer: `no ${ODD} here` })
 		.execute();
-	await site.store.writes.insertInboundCalls(db, [
-		{
-			...{ programme_id: programme.id, kind: "pixel", method: "GET", outcome: "PARKED", http_status: 200 },
-			...{ target: "/pixel/prg_1.gif?coupon=ZORBLAX10", detail: null, order_id: sale.order_id, at_ms: nowMs },
-		},
-	]);
+	await site.store.batch.write(db, {
+		inboundCalls: [
+			{
+				...{ programme_id: programme.id, kind: "pixel", method: "GET", outcome: "PARKED", http_status: 200 },
+				...{
+					target: "/pixel/prg_1.gif?coupon=ZORBLAX10",
+					detail: null,
+					order_id: sale.order_id,
+					at_ms: nowMs,
+				},
+			},
+		],
+	});
 	for (const receiverId of [receiver.receiver_id, programme.receiver_id]) {
 		await db
 			.insertInto("notices")

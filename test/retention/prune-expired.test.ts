@@ -4,7 +4,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { exportConversions } from "../../src/conversions/export.ts";
-import { makeMoves } from "../../src/conversions/make-moves.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { hasReached } from "../../src/store/queries/announced-moves.ts";
@@ -16,7 +15,8 @@ import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
-import { addProgramme, newConversion } from "../support/rows.ts";
+import { makeSteps } from "../support/make-steps.ts";
+import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
 const CUTOFF_MS = START_MS;
 const OLD_MS = CUTOFF_MS - 1;
@@ -35,7 +35,7 @@ const deps = { clock, random: createRandom() };
 async function renew(store: Store, trx: Db, known: Conversion): Promise<void> {
 	const { status: _, created_at_ms: __, updated_at_ms: ___, ...sale } = newConversion(known.programme_id);
 	const named = { ...sale, order_id: known.order_id, event_type: known.event_type };
-	await makeMoves(trx, { ...deps, store }, [{ move: "record", known: null, replaced: known, sale: named }]);
+	await makeSteps(trx, { ...deps, store }, [{ move: "record", known: null, sale: named }]);
 }
 
 eachDatabase("retention of expired conversions", (database) => {
@@ -58,21 +58,17 @@ eachDatabase("retention of expired conversions", (database) => {
 			for (const [orderId, status, endedAtMs = OLD_MS] of added) {
 				const source = status === "RECORDED" ? "postback" : "pixel";
 				const change = { order_id: orderId, status, source, window_ends_at_ms: endedAtMs } as const;
-				const [row] = await database.store.writes.insertConversions(trx, [
-					newConversion(programme.id, change),
-				]);
-				ok(row !== undefined);
+				const row = await addConversion({ ...database.store, db: trx }, programme.id, change);
 				rows.push(row);
 				const moves = HISTORY[status].map((to_status) => ({ to_status, move: MOVE_TO[to_status] }));
-				await database.store.writes.insertMoves(
-					trx,
-					moves.map((move) => ({
+				await database.store.batch.write(trx, {
+					moves: moves.map((move) => ({
 						programme_id: programme.id,
 						conversion_id: row.id,
 						at_ms: endedAtMs,
 						...move,
 					})),
-				);
+				});
 			}
 			return rows;
 		});
@@ -151,7 +147,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		const slow = await add("slow", "PARKED");
 		await add("sale", "RECORDED");
 		const expiry = { move: "expire", known: slow, change: { window_ends_at_ms: OLD_MS } } as const;
-		await makeMoves(store.db, { ...deps, store }, [expiry]);
+		await store.transact((trx) => makeSteps(trx, { ...deps, store }, [expiry]));
 		const listener = await startListening(store, programme);
 		await listener.catchUp();
 		const { position } = listener;
@@ -195,7 +191,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			http_status: 200,
 		} as const;
 		const names = { programme_id: programme.id, order_id: "forgotten", conversion, at_ms: START_MS };
-		await database.store.writes.insertInboundCalls(db, [{ ...call, ...names }]);
+		await database.store.batch.write(db, { inboundCalls: [{ ...call, ...names }] });
 		await prune();
 		const { rows } = await listInboundCalls(db, { programmeId: programme.id, limit: 5 });
 		deepEqual(

@@ -64,7 +64,7 @@ eachDatabase("retention", (database) => {
 	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
 		const { store } = database;
 		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
-		await store.transact((trx) => store.writes.insertOwedEvents(trx, owed, madeAtMs));
+		await store.transact((trx) => store.batch.write(trx, { events: owed }));
 		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
 		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
 		const attempts = ids.flatMap((delivery_id) =>
@@ -143,7 +143,7 @@ eachDatabase("retention", (database) => {
 		const call = { kind: "api", method: "POST", target: "/", outcome: "RECORDED", http_status: 201 } as const;
 		const times = [YOUNG_MS + 365 * DAY_MS, ...Array.from({ length: MANY }, () => OLD_MS), YOUNG_MS];
 		const calls = times.map((at_ms) => ({ ...call, programme_id: programme.id, at_ms }));
-		await store.transact((trx) => store.writes.insertInboundCalls(trx, calls));
+		await store.transact((trx) => store.batch.write(trx, { inboundCalls: calls }));
 		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, never), MANY);
 		const left = await store.db.selectFrom("inbound_calls").select("at_ms").orderBy("id").execute();
 		deepEqual(
@@ -212,9 +212,9 @@ eachDatabase("retention", (database) => {
 			at_ms: OLD_MS,
 		}));
 		for (let start = 0; start < MANY; start += BATCH_ROWS) {
-			await store.writes.insertInboundCalls(store.db, old.slice(start, start + BATCH_ROWS));
+			await store.batch.write(store.db, { inboundCalls: old.slice(start, start + BATCH_ROWS) });
 		}
-		await store.writes.insertInboundCalls(store.db, [{ ...call, at_ms: CUTOFF_MS }]);
+		await store.batch.write(store.db, { inboundCalls: [{ ...call, at_ms: CUTOFF_MS }] });
 		let asked = 0;
 		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
 		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, never), MANY - BATCH_ROWS);

@@ -25,10 +25,7 @@ test("after retention the file shrinks in steps that a stop can end, and all sto
 		http_status: 201,
 	} as const;
 	const calls = (count: number, at_ms: number) =>
-		store.writes.insertInboundCalls(
-			store.db,
-			Array.from({ length: count }, () => ({ ...call, at_ms })),
-		);
+		store.batch.write(store.db, { inboundCalls: Array.from({ length: count }, () => ({ ...call, at_ms })) });
 	for (let made = 0; made < OLD_CALLS; made += 500) await calls(500, START_MS - 1);
 	await calls(100, START_MS);
 	// New rows are in the write-ahead log first, and the checkpoint moves them to the file.

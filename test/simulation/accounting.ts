@@ -347,7 +347,7 @@ export function createAccounting(site: AccountingSite) {
 			const coins = BigInt(random.between(1, MAX_ADJUSTED_COINS));
 			const amount = writeCoins(coins, currencyDigits);
 			const account = { partner_id: partnerId, currency, amount, reason: "before", at_ms: site.plan.startMs };
-			await writes.insertEntries(db, [{ ...about, ...account }]);
+			await batch.write(db, { entries: [{ ...about, ...account }] });
 			partnerIds.push(partnerId);
 			adjustments.push({ partnerId, currency, coins });
 		}

@@ -114,8 +114,6 @@ export function createProcessStore({
 			readFirstDue: (...request) => stepped(() => queue.readFirstDue(...request)),
 			readDue: (...request) => stepped(() => queue.readDue(...request)),
 			readTargets: (...request) => stepped(() => queue.readTargets(...request)),
-			readShopTargets: (...request) => stepped(() => queue.readShopTargets(...request)),
-			readPartnerCredits: (...request) => stepped(() => queue.readPartnerCredits(...request)),
 			hasChangedElsewhere: () => false,
 		},
 		announceDue(owed) {

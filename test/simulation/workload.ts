@@ -4,7 +4,7 @@
 
 import { decidedAnswer } from "../../src/api/answers.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
-import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
+import { refuseBusy } from "../../src/conversions/order-request.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { succeed } from "../../src/domain/fault.ts";

@@ -4,7 +4,7 @@ import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { OwedEvent } from "../../src/store/hot-writes.ts";
+import type { OwedEvent } from "../../src/store/batch.ts";
 import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
 import { findByOrders } from "../../src/store/queries/conversions.ts";
 import type { StoredCredit } from "../../src/store/queries/credits.ts";
@@ -103,13 +103,15 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 }
 
 export async function addConversion(
-	store: Pick<Store, "db" | "writes">,
+	store: Pick<Store, "db" | "batch">,
 	programmeId: number,
 	change: Partial<NewConversion> = {},
 ): Promise<Conversion> {
-	const [conversion] = await store.writes.insertConversions(store.db, [newConversion(programmeId, change)]);
-	if (conversion === undefined) throw new Error("the programme already has this order");
-	return conversion;
+	const started = newConversion(programmeId, change);
+	const { conversionIds } = await store.batch.write(store.db, { started: [{ ...started, id: -1 }] });
+	const [id] = conversionIds;
+	if (id === undefined) throw new Error("the conversion was not stored");
+	return { ...started, id };
 }
 
 /** Stores a credit, and replaces the conversion's credit if it has one. */
@@ -135,14 +137,19 @@ export const SUBJECT: EventSubject = {
 	occurredAtMs: START_MS,
 };
 
-export function newOwedEvent(programme: Pick<Programme, "receiver_id">, conversionId: number): OwedEvent {
+export function newOwedEvent(
+	programme: Pick<Programme, "receiver_id">,
+	conversionId: number,
+	atMs = START_MS,
+): OwedEvent {
 	return {
-		conversionId,
-		receiverId: programme.receiver_id,
-		endpointEpoch: 0,
-		deliveryPublicId: newId("dlv"),
+		conversion_id: conversionId,
+		receiver_id: programme.receiver_id,
+		endpoint_epoch: 0,
+		public_id: newId("dlv"),
 		name: "conversion.recorded",
 		body: composeEvent({ ...SUBJECT, conversionId: `cnv_${conversionId}` }),
+		at_ms: atMs,
 	};
 }
 
@@ -155,9 +162,9 @@ export async function addDeliveries(
 	const ids: number[] = [];
 	for (const atMs of dueAtMs) {
 		const conversion = await addConversion(store, programme.id);
-		const owed = newOwedEvent(programme, conversion.id);
-		await store.transact((trx) => store.writes.insertOwedEvents(trx, [owed], atMs));
-		ids.push(await deliveryId(store, owed.deliveryPublicId));
+		const owed = newOwedEvent(programme, conversion.id, atMs);
+		const { eventIds } = await store.batch.write(store.db, { events: [owed] });
+		ids.push(...eventIds);
 	}
 	return ids;
 }
@@ -180,24 +187,18 @@ export async function addOwedConversion(
 		.where("id", "=", id)
 		.$narrowType<{ conversion_id: number }>()
 		.executeTakeFirstOrThrow();
-	await store.writes.insertMoves(store.db, [
-		{
-			programme_id: programme.id,
-			conversion_id,
-			move: "record",
-			to_status: "RECORDED",
-			decided_by: null,
-			person_id: null,
-			reason: null,
-			at_ms: START_MS,
-		},
-	]);
+	const move = {
+		programme_id: programme.id,
+		conversion_id,
+		move: "record",
+		to_status: "RECORDED",
+		decided_by: null,
+		person_id: null,
+		reason: null,
+		at_ms: START_MS,
+	} as const;
+	await store.batch.write(store.db, { moves: [move] });
 	return { deliveryId: id, conversionId: conversion_id };
-}
-
-async function deliveryId(store: Store, publicId: string): Promise<number> {
-	const query = store.db.selectFrom("deliveries").select("id").where("public_id", "=", publicId);
-	return (await query.executeTakeFirstOrThrow()).id;
 }
 
 export const ATTEMPT: AttemptRecord = {

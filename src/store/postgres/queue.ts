@@ -8,12 +8,8 @@ import {
 	type DueDelivery,
 	type DueRead,
 	type FirstDue,
-	PARTNER_CREDIT_SELECT,
-	type PartnerCredit,
 	type Queue,
 	type ReadRequest,
-	SHOP_TARGET_SELECT,
-	type ShopTarget,
 	settledValues,
 	TARGET_SELECT,
 } from "../queries/queue.ts";
@@ -63,10 +59,6 @@ const READ_DUE = hotStatement<DueRow>(`
 				order by q.due_at_ms, q.id limit 1) next on true`);
 
 const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where r.id = any($1::bigint[])`);
-const READ_SHOP_TARGETS = hotStatement<ShopTarget>(`${SHOP_TARGET_SELECT} where p.id = any($1::bigint[])`);
-const READ_PARTNER_CREDITS = hotStatement<PartnerCredit>(
-	`${PARTNER_CREDIT_SELECT} where credit.conversion_id = any($1::bigint[])`,
-);
 
 // A result is stored only if the queue still has the delivery's row with the due time that was read. All other results
 // are missing from `kept` and change nothing.
@@ -124,10 +116,6 @@ export const POSTGRES_QUEUE: Queue = {
 	readDue,
 	readTargets: async (trx, receiverIds) =>
 		receiverIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(receiverIds)]),
-	readShopTargets: async (trx, programmeIds) =>
-		programmeIds.length === 0 ? [] : READ_SHOP_TARGETS.run(trx, [arrayLiteral(programmeIds)]),
-	readPartnerCredits: async (trx, conversionIds) =>
-		conversionIds.length === 0 ? [] : READ_PARTNER_CREDITS.run(trx, [arrayLiteral(conversionIds)]),
 	hasChangedElsewhere: () => false,
 };
 

@@ -6,15 +6,21 @@ import type { Clock, Log } from "../../ports.ts";
 import { rollBackRefusals } from "../refusals.ts";
 import { createTransactionNumber } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
-import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
+import {
+	DueListeners,
+	LOCK_WAITS_MS,
+	type LockWaitMs,
+	type Store,
+	type StoreSize,
+	UncertainWrite,
+} from "../store.ts";
+import { mayHaveCommitted, POSTGRES_BATCH, write } from "./batch.ts";
 import { createDueChannel } from "./channel.ts";
 import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
-import { storeNewSales } from "./new-sales.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
 import { chooseServer } from "./servers.ts";
 import { hostsOf, type PostgresSetting } from "./setting.ts";
-import { POSTGRES_WRITES } from "./writes.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -101,13 +107,18 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			);
 		},
 		transact,
-		storeNewSales: async (calls, maxLockWaitMs) => {
-			const stored = await storeNewSales(db, calls, maxLockWaitMs);
-			if (stored.kind === "failed" && stored.isUncertain) channel.announceRecheck(true);
-			return stored;
+		batch: POSTGRES_BATCH,
+		writeAlone: async (rows, maxLockWaitMs) => {
+			try {
+				return await write(db, rows, maxLockWaitMs);
+			} catch (error) {
+				if (!mayHaveCommitted(error)) throw error;
+				// Nobody was notified of the deliveries that it may have made due.
+				channel.announceRecheck(true);
+				throw new UncertainWrite(error);
+			}
 		},
 		queue: POSTGRES_QUEUE,
-		writes: POSTGRES_WRITES,
 		sharesSlots: true,
 		moveOrder: {
 			transaction: sql`moves.transaction`,

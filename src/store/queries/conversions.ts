@@ -1,9 +1,9 @@
-// Finds conversions and their moves. The statements that change them are in hot-writes.ts.
+// Finds conversions and their moves. The statements that change them are in batch.ts.
 
 import { type Selectable, sql } from "kysely";
 import { type KnownOrder, reportedOrderId, type Status } from "../../domain/conversion.ts";
 import type { PersonKind } from "../../domain/roles.ts";
-import type { OrderKey } from "../hot-writes.ts";
+import type { OrderKey } from "../batch.ts";
 import type { Db, Store } from "../store.ts";
 import type { Conversion, MovesTable } from "../tables/conversions.ts";
 

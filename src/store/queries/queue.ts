@@ -8,11 +8,11 @@
 //   owned ──giveUpSlots, by an engine that has more than its share or stops──▶ free
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
-import type { CreditWord } from "../../domain/credit.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
+import type { CreditablePartnership, PartnerTarget } from "../batch.ts";
 import type { Db } from "../schema/tables.ts";
 import type { AttemptResult } from "../tables/deliveries.ts";
 
@@ -60,27 +60,6 @@ export interface ShopTarget extends CallbackTarget {
 	publicId: string;
 }
 
-/** A conversion and the partner that is credited with it, if the partner has an endpoint. */
-export interface PartnerCredit {
-	conversionId: number;
-	receiverId: ReceiverId;
-	url: string;
-	form: EndpointForm;
-	/** Names of the events that the partner chose, separated by spaces. */
-	chosenEvents: string;
-	/** Names of the events of this conversion that were written for the partner before, separated by spaces. */
-	toldEvents: string;
-	partnerPublicId: string;
-	programmePublicId: string;
-	showsBaskets: 0 | 1;
-	linkCode: string | null;
-	creditWord: CreditWord;
-	clickedAtMs: number | null;
-	sub1: string;
-	sub2: string;
-	sub3: string;
-}
-
 const TARGET_COLUMNS = `r.id as "receiverId", r.kind, r.endpoint_id as "endpointId",
 	r.endpoint_epoch as "endpointEpoch", e.url, e.form, s.id as "secretId", s.sealed as "sealedSecret",
 	exists (select 1 from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
@@ -97,28 +76,55 @@ export const TARGET_SELECT: string = `select ${TARGET_COLUMNS} from receivers r 
 export const SHOP_TARGET_SELECT: string = `select p.id as "programmeId", p.public_id as "publicId", ${TARGET_COLUMNS}
 	from programmes p join receivers r on r.programme_id = p.id ${TARGET_JOINS}`;
 
-/** Selects the columns of PartnerCredit. Each database adds its own condition on `credit.conversion_id`. */
-export const PARTNER_CREDIT_SELECT: string = `select credit.conversion_id as "conversionId", r.id as "receiverId",
-	e.url, e.form, e.events as "chosenEvents", coalesce((select string_agg(told.name, ' ') from events told
-		where told.conversion_id = credit.conversion_id and told.receiver_id = r.id), '') as "toldEvents",
-	partner.public_id as "partnerPublicId", programme.public_id as "programmePublicId",
-	programme.shows_baskets as "showsBaskets", link.code as "linkCode", credit.word as "creditWord",
-	credit.clicked_at_ms as "clickedAtMs", credit.sub_1 as "sub1", credit.sub_2 as "sub2", credit.sub_3 as "sub3"
-	from credits credit join partnerships partnership on partnership.id = credit.partnership_id
-	join receivers r on r.partner_id = partnership.partner_id join endpoints e on e.id = r.endpoint_id
-	join partners partner on partner.id = partnership.partner_id
-	join programmes programme on programme.id = credit.programme_id
-	left join partner_links link on link.id = credit.link_id`;
+/** Selects the columns of PartnershipRow. Each database adds its own condition on `own.id`. */
+export const PARTNERSHIP_SELECT: string = `select own.id, own.partner_id, own.commission_rate, own.event_rates,
+	own.created_at_ms, own.ended_at_ms, own.clicks_ended_at_ms, partner.public_id as "partnerPublicId",
+	programme.public_id as "programmePublicId", programme.shows_baskets as "showsBaskets",
+	e.events as "chosenEvents", ${TARGET_COLUMNS}
+	from partnerships own join partners partner on partner.id = own.partner_id
+	join programmes programme on programme.id = own.programme_id
+	left join receivers r on r.partner_id = own.partner_id ${TARGET_JOINS}`;
 
-/**
- * Selects the callback targets of the partners of some partnerships. PostgreSQL's statement for new sales adds its
- * condition on `partnership.id`.
- */
-export const PARTNERSHIP_TARGET_SELECT: string = `select partnership.id as partnership_id,
-	partner.public_id as partner_public_id, e.events as chosen_events, ${TARGET_COLUMNS}
-	from partnerships partnership join receivers r on r.partner_id = partnership.partner_id
-	join partners partner on partner.id = partnership.partner_id
-	${TARGET_JOINS} where e.id is not null and s.id is not null`;
+type TargetColumns = { [Column in keyof PartnerTarget]: PartnerTarget[Column] | null };
+
+/** A creditable partnership with the columns of its target. */
+export interface PartnershipRow extends Omit<CreditablePartnership, "target">, TargetColumns {}
+
+export function readPartnershipRow(row: PartnershipRow): CreditablePartnership {
+	const {
+		receiverId,
+		kind,
+		endpointId,
+		endpointEpoch,
+		url,
+		form,
+		secretId,
+		sealedSecret,
+		isFailing,
+		chosenEvents,
+		...own
+	} = row;
+	const isComplete =
+		receiverId !== null &&
+		kind !== null &&
+		endpointEpoch !== null &&
+		url !== null &&
+		form !== null &&
+		chosenEvents !== null;
+	if (!isComplete || secretId === null) return { ...own, target: null };
+	const target = {
+		receiverId,
+		kind,
+		endpointId,
+		endpointEpoch,
+		url,
+		form,
+		secretId,
+		sealedSecret,
+		chosenEvents,
+	};
+	return { ...own, target: { ...target, isFailing: Boolean(isFailing) } };
+}
 
 /** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {
@@ -284,10 +290,6 @@ export interface Queue {
 	readFirstDue(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
 	readDue(db: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;
 	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;
-	/** Returns the targets of the programmes' shops. */
-	readShopTargets(db: Db, programmeIds: readonly number[]): Promise<ShopTarget[]>;
-	/** Returns those of the conversions that are credited to a partner with an endpoint now. */
-	readPartnerCredits(db: Db, conversionIds: readonly number[]): Promise<PartnerCredit[]>;
 	/**
 	 * Returns whether another process has written since the last call. Always false on PostgreSQL, which sends
 	 * notifications instead.

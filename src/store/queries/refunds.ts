@@ -1,4 +1,4 @@
-// Lists refunds for pages, previews of files and the API. Moves use HotWrites instead.
+// Lists refunds for pages, previews of files and the API. Changes use BatchStore instead.
 
 import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";

@@ -10,13 +10,9 @@ import {
 	type CallbackTarget,
 	type DueRead,
 	type FirstDue,
-	PARTNER_CREDIT_SELECT,
-	type PartnerCredit,
 	type Queue,
 	type ReadRequest,
 	type Settlement,
-	SHOP_TARGET_SELECT,
-	type ShopTarget,
 	settledValues,
 	TARGET_SELECT,
 } from "../queries/queue.ts";
@@ -40,13 +36,6 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 		readDue: async (_trx, requests, nowMs) => readDue(prepared(), requests, nowMs),
 		readTargets: async (_trx, receiverIds) =>
 			receiverIds.map((id) => toTarget<CallbackTarget>(prepared().findTarget.get(id))),
-		readShopTargets: async (_trx, programmeIds) =>
-			programmeIds.map((id) => toTarget<ShopTarget>(prepared().findShopTarget.get(id))),
-		readPartnerCredits: async (_trx, conversionIds) =>
-			conversionIds.flatMap((id) => {
-				const row = prepared().findPartnerCredit.get(id);
-				return row === undefined ? [] : [row as unknown as PartnerCredit];
-			}),
 		hasChangedElsewhere() {
 			const { data_version: version } = prepared().dataVersion.get() ?? {};
 			const hasChanged = lastVersion !== undefined && version !== lastVersion;
@@ -91,8 +80,6 @@ function prepareStatements(database: DatabaseSync) {
 		findDue,
 		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
 		findTarget: prepare(`${TARGET_SELECT} where r.id = ?`),
-		findShopTarget: prepare(`${SHOP_TARGET_SELECT} where p.id = ?`),
-		findPartnerCredit: prepare(`${PARTNER_CREDIT_SELECT} where credit.conversion_id = ?`),
 		dataVersion: prepare("pragma data_version"),
 	};
 }

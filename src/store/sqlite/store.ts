@@ -10,12 +10,12 @@ import { rollBackRefusals } from "../refusals.ts";
 import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, type Store, type StoreSize } from "../store.ts";
+import { createSqliteBatch } from "./batch.ts";
 import { BUSY_TIMEOUT_MS, SqliteDriver } from "./driver.ts";
 import { isBusy } from "./errors.ts";
 import { LocklessQueryCompiler } from "./query-compiler.ts";
 import { createSqliteQueue } from "./queue.ts";
 import { ReaderDriver, ReaderThread } from "./reader.ts";
-import { createSqliteWrites } from "./writes.ts";
 
 /** Time for which opening the file waits for another process, such as a command beside the service. */
 const OPEN_TIMEOUT_MS = 5_000;
@@ -93,9 +93,9 @@ export function createSqliteStore(
 		migrate: (nowMs, options = {}) =>
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => rollBackRefusals(work, (refusable) => db.transaction().execute(refusable)),
+		batch: createSqliteBatch(database),
+		writeAlone: null,
 		queue: createSqliteQueue(database),
-		storeNewSales: null,
-		writes: createSqliteWrites(database),
 		sharesSlots: false,
 		// With one writer at a time, each transaction ends before the next one gets an id, so the ids are in the right
 		// order.

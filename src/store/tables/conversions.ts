@@ -208,3 +208,10 @@ export interface MovesTable {
 	 */
 	gained_partner_id: number | null;
 }
+
+/** Compares two conversions by the columns of the unique index conversions_by_order. */
+export function byOrder(a: NewConversion, b: NewConversion): number {
+	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
+	const [first, second] = [a, b].map(({ order_id, event_type }) => `${order_id}\n${event_type}`);
+	return (first ?? "") < (second ?? "") ? -1 : 1;
+}

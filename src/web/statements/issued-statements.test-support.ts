@@ -51,7 +51,7 @@ export async function addEntry(
 	const { kind, amount, currency, atMs, conversion, reason = null } = entry;
 	const row = { partner_id, programme_id, conversion_id: conversion.id, kind, amount, currency };
 	await store.transact((trx) =>
-		store.writes.insertEntries(trx, [{ ...row, person_id: null, reason, at_ms: atMs }]),
+		store.batch.write(trx, { entries: [{ ...row, person_id: null, reason, at_ms: atMs }] }),
 	);
 }
 

@@ -1,0 +1,158 @@
+// The way of every change of a conversion: calls of shops and pixels, decisions on pages and in files, ended windows,
+// assignments, imports and tests. A batch of requests is read, judged in memory, and written at once.
+//
+//   look ─▶ lock what may change ─▶ read what depends on it ─▶ judge one after the other ─▶ write
+//
+// An order without a conversion cannot be locked. If another process stores it first, or removes or replaces a conversion
+// between the look and the lock, the batch fails with a ConflictError. The caller then repeats the whole transaction
+// (store/conflict.ts).
+
+import type { Result } from "../domain/fault.ts";
+import { succeed } from "../domain/fault.ts";
+import type { Looked, OrderKey, Written } from "../store/batch.ts";
+import { ConflictError } from "../store/conflict.ts";
+import type { Owed } from "../store/queries/queue.ts";
+import type { Db } from "../store/store.ts";
+import type { Conversion } from "../store/tables/conversions.ts";
+import { Batch } from "./batch.ts";
+import { BATCH_ROWS, type InTransaction } from "./deps.ts";
+import { type Found, readFacts } from "./facts.ts";
+import type { OrderRequest } from "./order-request.ts";
+
+/**
+ * Maximum number of requests in a batch. A batch of calls may hold a bulk call of BATCH_ROWS and as many single ones
+ * (api/intake.ts).
+ */
+export const MAX_REQUESTS = 2 * BATCH_ROWS;
+
+export interface Changed<Done> {
+	/** Results in the order of the requests. */
+	results: readonly Result<Done>[];
+	/** Deliveries that became due, to be announced to the engines after the commit. */
+	owed: Owed;
+}
+
+/** Handles requests in the caller's transaction. `locked` are conversions that the caller has locked. */
+export async function changeOrders<Done>(
+	trx: Db,
+	deps: InTransaction,
+	requests: readonly OrderRequest<Done>[],
+	locked: readonly Conversion[] = [],
+): Promise<Changed<Done>> {
+	const readAtMs = deps.clock.monotonicMs();
+	const looked = await deps.store.batch.look(trx, {
+		nonces: [],
+		orders: ordersOf(requests),
+		programmeIds: [],
+	});
+	const found = await lockFound(trx, deps, requests, looked, locked);
+	const judged = await judgeFound(trx, deps, requests, found);
+	const written = await deps.store.batch.write(trx, judged.batch.rows());
+	return { results: judged.results(written), owed: judged.batch.owedAfter(written, readAtMs) };
+}
+
+/** Returns the orders that must be looked up, because their requests do not name a conversion. */
+export function ordersOf(requests: readonly OrderRequest<unknown>[]): OrderKey[] {
+	const named = requests.filter(({ conversionId }) => conversionId === undefined);
+	return named.map(({ programmeId, orderId }) => ({ programme_id: programmeId, order_id: orderId }));
+}
+
+/** Returns the ids of the conversions that the requests may change. */
+export function idsToLock(
+	requests: readonly OrderRequest<unknown>[],
+	conversions: readonly Conversion[],
+): number[] {
+	const byName = new Map(conversions.map((found) => [nameOf(found), found]));
+	const ids = requests.flatMap(
+		({ programmeId, orderId, eventType, conversionId, mayChange = () => true }) => {
+			if (conversionId !== undefined) return conversionId;
+			const found = byName.get(
+				nameOf({ programme_id: programmeId, order_id: orderId, event_type: eventType }),
+			);
+			return found !== undefined && mayChange(found) ? found.id : [];
+		},
+	);
+	return [...new Set(ids)];
+}
+
+/** Locks the conversions that the requests may change, and reads the shops that are told of them. */
+export async function lockFound(
+	trx: Db,
+	{ store: { batch } }: InTransaction,
+	requests: readonly OrderRequest<unknown>[],
+	{ conversions }: Pick<Looked, "conversions">,
+	alreadyLocked: readonly Conversion[] = [],
+): Promise<Found> {
+	const known = new Set(alreadyLocked.map(({ id }) => id));
+	const ids = idsToLock(requests, conversions).filter((id) => !known.has(id));
+	const locked = [...alreadyLocked, ...(await batch.lock(trx, ids))];
+	const lockedById = new Map(locked.map((conversion) => [conversion.id, conversion]));
+	for (const found of conversions) {
+		const isSame = lockedById.get(found.id)?.order_id === found.order_id;
+		if (ids.includes(found.id) && !isSame) throw new ConflictError();
+	}
+	const programmeIds = [...new Set(requests.map(({ programmeId }) => programmeId))];
+	const { shops } = await batch.look(trx, { nonces: [], orders: [], programmeIds });
+	const others = conversions.filter(({ id }) => !lockedById.has(id));
+	return { conversions: [...locked, ...others], lockedIds: new Set(lockedById.keys()), shops };
+}
+
+export interface JudgedBatch<Done> {
+	/** The state to which the requests led, with the rows to write. */
+	batch: Batch;
+	/**
+	 * Returns the results in the order of the requests. Before the batch is written, the conversions that it starts have
+	 * provisional ids.
+	 */
+	results(written?: Written): Result<Done>[];
+}
+
+const NOTHING_WRITTEN: Written = { conversionIds: [], eventIds: [] };
+
+/** Judges the requests one after the other. No statement runs while they are judged. */
+export async function judgeFound<Done>(
+	db: Db,
+	deps: InTransaction,
+	requests: readonly OrderRequest<Done>[],
+	found: Found,
+): Promise<JudgedBatch<Done>> {
+	if (requests.length > MAX_REQUESTS)
+		throw new Error(`${requests.length} requests at once; the maximum is ${MAX_REQUESTS}`);
+	const facts = await readFacts(db, deps.store.batch, requests, found);
+	const batch = new Batch(found, facts, deps.random, deps.clock.nowMs());
+	const judged = requests.map((request) => judgeNext(batch, request));
+	return {
+		batch,
+		results: ({ conversionIds } = NOTHING_WRITTEN) =>
+			judged.map((resultWith) =>
+				resultWith((conversion) => ({
+					...conversion,
+					id: conversionIds[-conversion.id - 1] ?? conversion.id,
+				})),
+			),
+	};
+
+	function judgeNext(batch: Batch, request: OrderRequest<Done>) {
+		const present = batch.find(request);
+		const judgement = request.judge(present?.now ?? null, {
+			nowMs: batch.nowMs,
+			namesakes: batch.namesakesOf(request),
+			refunds: present?.refunds ?? [],
+			partnerships: facts.partnerships,
+			clicks: facts.partnerships.clicksOf(request.signals),
+			credit: request.signals && present?.credit,
+			recordOf: ({ id }, partnershipId) => facts.recordOf(id, partnershipId),
+		});
+		if (judgement.kind === "answer") return () => judgement.result;
+		const conversion = batch.apply(request, judgement.step);
+		return (withId: (conversion: Conversion) => Conversion) => succeed(judgement.done(withId(conversion)));
+	}
+}
+
+function nameOf({
+	programme_id,
+	order_id,
+	event_type,
+}: Pick<Conversion, "programme_id" | "order_id" | "event_type">): string {
+	return `${programme_id} ${event_type} ${order_id}`;
+}

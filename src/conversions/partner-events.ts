@@ -1,0 +1,85 @@
+// Decides which partners are told of a move, and composes their events. A partner hears of the sales that are credited to
+// it while it has an endpoint, once the shop's server has reported them. If a sale is credited to another partner, the
+// former one hears that it was reversed, and the new one hears of its present status. Reversed is the last that a partner
+// hears of a sale, also if the sale comes back to it, because each event of a sale is sent to a receiver only once.
+
+import { partnerEventOf } from "../domain/conversion.ts";
+import type { Credit } from "../domain/credit.ts";
+import type { EventName } from "../domain/event-name.ts";
+import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "../domain/partner-event.ts";
+import { isChosen } from "../domain/receiver.ts";
+import type { CreditablePartnership, PartnerTarget, ToldEvent } from "../store/batch.ts";
+import type { Conversion } from "../store/tables/conversions.ts";
+import type { CreditedMove } from "./credited-move.ts";
+
+export interface PartnerEvent {
+	target: PartnerTarget;
+	name: EventName;
+	body: string;
+}
+
+/** What was told of a conversion before, and the codes of links. */
+interface Known {
+	told: readonly Pick<ToldEvent, "receiver_id" | "name">[];
+	linkCodes: ReadonlyMap<number, string>;
+}
+
+export function partnerEventsOf(made: CreditedMove, known: Known): PartnerEvent[] {
+	return [...eventsOfReassignment(made, known), ...eventsOfMove(made, known)];
+}
+
+/** Returns the event for the former partner, if it was told of the sale and not yet that it was reversed. */
+function eventsOfReassignment(
+	{ move, before, creditBefore, creditedBefore, creditedAfter }: CreditedMove,
+	known: Known,
+): PartnerEvent[] {
+	const target = creditedBefore?.target;
+	if (move !== "credit" || before === null || creditBefore === undefined) return [];
+	if (!target || creditedBefore?.id === creditedAfter?.id) return [];
+	if (!known.told.some(({ receiver_id }) => receiver_id === target.receiverId)) return [];
+	// The former partner gets the amounts that it knows, which are those before the move.
+	return eventFor(creditedBefore, creditBefore, known, "conversion.reversed", before, REASSIGNED);
+}
+
+function eventsOfMove(
+	{ move, after, creditAfter, creditedAfter }: CreditedMove,
+	known: Known,
+): PartnerEvent[] {
+	const event = partnerEventOf(move, after.status);
+	if (event === null || creditAfter === undefined) return [];
+	return eventFor(creditedAfter, creditAfter, known, event, after, after.reason);
+}
+
+function eventFor(
+	partnership: CreditablePartnership | undefined,
+	credit: Credit,
+	{ told, linkCodes }: Known,
+	name: EventName,
+	conversion: Conversion,
+	reason: PartnerEventSubject["reason"],
+): PartnerEvent[] {
+	if (!partnership?.target) return [];
+	const { target } = partnership;
+	const heard = told
+		.filter(({ receiver_id }) => receiver_id === target.receiverId)
+		.map((event) => event.name);
+	const isOver = heard.includes("conversion.reversed") || heard.includes(name);
+	if (isOver || !isChosen(target, { name, isTest: conversion.test === 1 })) return [];
+	const body = composePartnerEvent({
+		conversionId: conversion.public_id,
+		programId: partnership.programmePublicId,
+		partnerId: partnership.partnerPublicId,
+		linkId: linkCodes.get(credit.linkId ?? 0) ?? null,
+		eventType: conversion.event_type,
+		basketValue: partnership.showsBaskets === 1 ? conversion.basket_value : null,
+		commission: conversion.commission,
+		currency: conversion.currency,
+		reason,
+		creditedBy: credit.word,
+		subIds: credit.subIds,
+		test: conversion.test === 1,
+		clickedAtMs: credit.clickedAtMs,
+		occurredAtMs: conversion.occurred_at_ms,
+	});
+	return [{ target, name, body }];
+}

@@ -1,0 +1,237 @@
+// What a batch of changes reads and writes on SQLite. Prepared statements run once for each row on the only connection, so
+// no SQL has to be composed. Nobody else writes during a transaction, so no row has to be locked and nothing conflicts.
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import {
+	AMOUNT_MOVES_LIST,
+	type BatchRows,
+	type BatchStore,
+	type Change,
+	type CodeKey,
+	CREDIT,
+	distinctOrders,
+	ENTRY,
+	INBOUND_CALL,
+	keyOfNonce,
+	MOVE,
+	NONCE,
+	OPEN_ENTRY,
+	REFUND,
+	REPLACING_CREDIT,
+	type Written,
+} from "../batch.ts";
+import {
+	PARTNERSHIP_SELECT,
+	type PartnershipRow,
+	readPartnershipRow,
+	SHOP_TARGET_SELECT,
+	type ShopTarget,
+} from "../queries/queue.ts";
+import type { Db } from "../schema/tables.ts";
+import { CHANGING, CONVERSION, type Conversion, DECIDING } from "../tables/conversions.ts";
+
+export function createSqliteBatch(database: DatabaseSync): BatchStore {
+	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
+	let statements: Statements | undefined;
+	/**
+	 * Runs the work in a transaction. Starts one if the caller has none, because the only connection may be in the middle
+	 * of another caller's transaction.
+	 */
+	async function run<Value>(db: Db, work: (statements: Statements) => Value): Promise<Value> {
+		if (!db.isTransaction) return db.transaction().execute((trx) => run(trx, work));
+		statements ??= prepareStatements(database);
+		return work(statements);
+	}
+	/** Returns a function that runs a statement for each id. */
+	const byIds =
+		<Row>(choose: (statements: Statements) => StatementSync) =>
+		async (db: Db, ids: readonly number[]): Promise<Row[]> =>
+			ids.length === 0 ? [] : run(db, (prepared) => ids.flatMap((id) => allOf<Row>(choose(prepared), id)));
+	return {
+		look: (db, { nonces, orders, programmeIds }) =>
+			run(db, ({ findNonce, findByOrder, findShop }) => ({
+				usedNonces: new Set(
+					nonces
+						.filter(({ programme_id, nonce }) => findNonce.get(programme_id, nonce) !== undefined)
+						.map(keyOfNonce),
+				),
+				conversions: distinctOrders(orders).flatMap(({ programme_id, order_id }) =>
+					allOf<Conversion>(findByOrder, programme_id, order_id),
+				),
+				shops: programmeIds.flatMap((id) =>
+					allOf<ShopTarget>(findShop, id).map((shop) => ({ ...shop, isFailing: Boolean(shop.isFailing) })),
+				),
+			})),
+		lock: byIds(({ findConversion }) => findConversion),
+		findCredits: byIds(({ findCredit }) => findCredit),
+		findRefunds: byIds(({ findRefunds }) => findRefunds),
+		findLinkCodes: byIds(({ findLinkCode }) => findLinkCode),
+		findToldEvents: byIds(({ findToldEvents }) => findToldEvents),
+		findByCodes: async (db, codes) =>
+			codes.length === 0
+				? []
+				: run(db, ({ findByCode }) =>
+						codes.flatMap(({ programme_id, folded }) =>
+							allOf<CodeKey & { partnership_id: number }>(findByCode, programme_id, folded),
+						),
+					),
+		async findPartnerships(db, ids) {
+			const rows = await byIds<PartnershipRow>(({ findPartnership }) => findPartnership)(db, ids);
+			return rows.map(readPartnershipRow);
+		},
+		write: (db, rows) => run(db, (prepared) => write(prepared, rows)),
+	};
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(database: DatabaseSync) {
+	const prepare = (text: string): StatementSync => database.prepare(text);
+	const conversion = `select id, ${Object.keys(CONVERSION).join(", ")} from conversions`;
+	return {
+		findNonce: prepare("select 1 from nonces where programme_id = ? and nonce = ?"),
+		findByOrder: prepare(`${conversion} where programme_id = ? and order_id = ?`),
+		findConversion: prepare(`${conversion} where id = ?`),
+		findShop: prepare(`${SHOP_TARGET_SELECT} where p.id = ?`),
+		findCredit: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
+		findRefunds: prepare(
+			`select ${Object.keys(REFUND).join(", ")} from refunds where conversion_id = ? order by id`,
+		),
+		findLinkCode: prepare("select id, code from partner_links where id = ?"),
+		findToldEvents: prepare("select conversion_id, receiver_id, name from events where conversion_id = ?"),
+		findByCode: prepare(
+			`select code.programme_id, folded, partnership_id from coupon_codes code
+				join partnerships own on own.id = partnership_id
+				where code.programme_id = ? and folded = ? and own.ended_at_ms is null`,
+		),
+		findPartnership: prepare(`${PARTNERSHIP_SELECT} where own.id = ?`),
+		insertNonce: prepare(insertText("nonces", NONCE)),
+		rename: prepare("update conversions set order_id = ? where id = ?"),
+		changeAll: prepare(updateText(CHANGING)),
+		decide: prepare(updateText(DECIDING)),
+		insertConversion: prepare(insertText("conversions", CONVERSION)),
+		keepBody: prepare(
+			`update moves set announced_body = ? where conversion_id = ? and move in ${AMOUNT_MOVES_LIST}
+				and announced_body is null`,
+		),
+		insertMove: prepare(insertText("moves", MOVE)),
+		putCredit: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),
+		insertRefund: prepare(insertText("refunds", REFUND)),
+		insertEntry: prepare(insertText("entries", ENTRY)),
+		openEntries: prepare(
+			`insert into open_entries (entry_id, ${OPEN_ENTRY.join(", ")})
+				select id, ${OPEN_ENTRY.join(", ")} from entries where id between ? and ?`,
+		),
+		insertEvent: prepare(
+			`insert into events (public_id, receiver_id, conversion_id, name, body, created_at_ms)
+				values (?, ?, ?, ?, ?, ?)`,
+		),
+		insertQueued: prepare(
+			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
+				values (?, ?, ?, ?, 1, 0, 0)`,
+		),
+		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
+		noteFirstTimes: prepare(
+			`update programmes set first_signed_at_ms = coalesce(first_signed_at_ms, ?),
+				first_pixel_at_ms = coalesce(first_pixel_at_ms, ?) where id = ?`,
+		),
+		noteKeyUse: prepare(
+			`update api_keys set last_used_at_ms = ? where id = ?
+				and (last_used_at_ms is null or last_used_at_ms <= ?)`,
+		),
+	};
+}
+
+function insertText(table: string, columns: Readonly<Record<string, string>>): string {
+	const names = Object.keys(columns);
+	return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
+}
+
+function updateText(columns: object): string {
+	const set = Object.keys(columns).map((column) => `${column} = ?`);
+	return `update conversions set ${set.join(", ")} where id = ?`;
+}
+
+function allOf<Row>(statement: StatementSync, ...parameters: SQLInputValue[]): Row[] {
+	return statement.all(...parameters) as unknown as Row[];
+}
+
+/** Writes the rows in the order in which BatchRows lists them. */
+function write(statements: Statements, rows: Partial<BatchRows>): Written {
+	insertAll(statements.insertNonce, NONCE, rows.nonces ?? []);
+	for (const change of rows.changed ?? []) changeOne(statements, change);
+	const conversionIds = insertAll(statements.insertConversion, CONVERSION, rows.started ?? []);
+	const withId = <Row extends { conversion_id: number | null }>(row: Row): Row => {
+		const { conversion_id: id } = row;
+		if (id === null || id > 0) return row;
+		const conversion_id = conversionIds[-id - 1];
+		if (conversion_id === undefined)
+			throw new Error("a row refers to a conversion that the batch does not start");
+		return { ...row, conversion_id };
+	};
+	for (const { conversion_id, body } of rows.keptBodies ?? []) statements.keepBody.run(body, conversion_id);
+	insertAll(statements.insertMove, MOVE, (rows.moves ?? []).map(withId));
+	insertAll(statements.putCredit, CREDIT, (rows.credits ?? []).map(withId));
+	insertAll(statements.insertRefund, REFUND, (rows.refunds ?? []).map(withId));
+	const entryIds = insertAll(statements.insertEntry, ENTRY, (rows.entries ?? []).map(withId));
+	// Nobody else writes meanwhile, so the ids have no gaps.
+	if (entryIds.length > 0) statements.openEntries.run(entryIds.at(0) ?? 0, entryIds.at(-1) ?? 0);
+	const eventIds = (rows.events ?? []).map(withId).map((event) => {
+		const { public_id, receiver_id, conversion_id, name, body, at_ms, endpoint_epoch } = event;
+		const { lastInsertRowid: id } = statements.insertEvent.run(
+			...([public_id, receiver_id, conversion_id, name, body, at_ms] as const),
+		);
+		statements.insertQueued.run(id, receiver_id, at_ms, endpoint_epoch);
+		return Number(id);
+	});
+	insertAll(statements.insertCall, INBOUND_CALL, rows.inboundCalls ?? []);
+	for (const { programme_id, signed_at_ms, pixel_at_ms } of rows.firstTimes ?? [])
+		statements.noteFirstTimes.run(signed_at_ms, pixel_at_ms, programme_id);
+	for (const { key_id, at_ms, not_after_ms } of rows.keyUses ?? [])
+		statements.noteKeyUse.run(at_ms, key_id, not_after_ms);
+	return { conversionIds, eventIds };
+}
+
+const decidingValues = valuesOf(DECIDING);
+const changingValues = valuesOf(CHANGING);
+
+/**
+ * Changes a conversion. SQLite rewrites the index entries of every column that an update names, even if its value stays the
+ * same. A decision therefore uses a statement that names no column by which lists are sorted, and the order id has one of
+ * its own.
+ */
+function changeOne({ rename, changeAll, decide }: Statements, { before, after }: Change): void {
+	const { id, order_id } = after;
+	if (order_id !== before.order_id) rename.run(order_id, id);
+	const isDecided =
+		before.basket_value === after.basket_value &&
+		before.refunded_value === after.refunded_value &&
+		before.occurred_at_ms === after.occurred_at_ms;
+	const { changes } = isDecided
+		? decide.run(...decidingValues(after), id)
+		: changeAll.run(...changingValues(after), id);
+	if (changes === 0) throw new Error("a conversion that was read was not changed");
+}
+
+type Cell = string | number | null;
+
+/** Runs a statement once for each row. Returns the ids of the rows. */
+function insertAll<Column extends string, Row extends Partial<Readonly<Record<Column, Cell>>>>(
+	statement: StatementSync,
+	columns: Readonly<Record<Column, string>>,
+	rows: readonly Row[],
+): number[] {
+	if (rows.length === 0) return [];
+	const values = valuesOf(columns);
+	return rows.map((row) => Number(statement.run(...values(row)).lastInsertRowid));
+}
+
+/** Returns a function that lists a row's values in the order of the columns. It reuses one array for all rows. */
+function valuesOf<Column extends string>(columns: Readonly<Record<Column, string>>) {
+	const names = Object.keys(columns) as Column[];
+	const values: SQLInputValue[] = [];
+	return (row: Partial<Readonly<Record<Column, Cell>>>): SQLInputValue[] => {
+		for (const [at, name] of names.entries()) values[at] = row[name] ?? null;
+		return values;
+	};
+}

@@ -1,0 +1,32 @@
+// Makes steps about conversions that a test chooses, without judging them.
+
+import { type Changed, changeOrders } from "../../src/conversions/change-orders.ts";
+import type { InTransaction } from "../../src/conversions/deps.ts";
+import type { Step } from "../../src/conversions/moves.ts";
+import type { OrderRequest } from "../../src/conversions/order-request.ts";
+import type { Db } from "../../src/store/store.ts";
+import type { Conversion } from "../../src/store/tables/conversions.ts";
+
+/** A step, and the conversion that it changes. It is null if the step starts one. */
+export type GivenStep = Step & { known: Conversion | null };
+
+/** Makes the steps together. The results are the conversions after them. */
+export function makeSteps(
+	trx: Db,
+	deps: InTransaction,
+	steps: readonly GivenStep[],
+): Promise<Changed<Conversion>> {
+	return changeOrders(trx, deps, steps.map(requestFor));
+}
+
+function requestFor({ known, ...step }: GivenStep): OrderRequest<Conversion> {
+	const judge = () => ({ kind: "move", step, done: (conversion: Conversion) => conversion }) as const;
+	const partnershipId = step.credit?.partnershipId ?? undefined;
+	if (known !== null) {
+		const { id: conversionId, programme_id: programmeId, order_id: orderId, event_type: eventType } = known;
+		return { programmeId, orderId, eventType, conversionId, partnershipId, judge };
+	}
+	if (!("sale" in step)) throw new Error(`${step.move} starts no conversion`);
+	const { programme_id: programmeId, order_id: orderId, event_type: eventType } = step.sale;
+	return { programmeId, orderId, eventType, partnershipId, judge };
+}
