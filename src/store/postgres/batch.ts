@@ -59,8 +59,8 @@ type LookedRow =
 	| { kind: "shop"; row: ShopTarget };
 
 /**
- * The first read of a batch. The `offset 0` makes the planner use one index lookup for each order, whatever its statistics
- * say.
+ * The first read of a batch. Here and below, the `offset 0` makes the planner use one index lookup for each row of the list,
+ * whatever its statistics say.
  */
 const LOOK = hotStatement<LookedRow>(`
 	select 'nonce' as kind, row_to_json(found) as row from (
@@ -87,9 +87,11 @@ const FIND_REFUNDS = hotStatement<NewRefund>(
 	`select ${Object.keys(REFUND).join(", ")} from refunds where conversion_id = any($1::bigint[]) order by id`,
 );
 const FIND_BY_CODES = hotStatement<CodeKey & { partnership_id: number }>(`
-	select code.programme_id, code.folded, code.partnership_id from ${listText("asked", CODE)}
-		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
-		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null`);
+	select asked.programme_id, asked.folded, found.partnership_id from ${listText("asked", CODE)} cross join lateral (
+		select partnership_id from coupon_codes code where programme_id = asked.programme_id and folded = asked.folded
+			and exists (select 1 from partnerships own where own.id = partnership_id and own.ended_at_ms is null)
+			offset 0
+	) as found`);
 const FIND_PARTNERSHIPS = hotStatement<PartnershipRow>(
 	`${PARTNERSHIP_SELECT} where own.id = any($1::bigint[])`,
 );
