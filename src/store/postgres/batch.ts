@@ -266,7 +266,7 @@ const PART_NAMES = Object.keys(PARTS) as PartName[];
  * one has every part. A part with an empty list costs some time too, most of it for planning, behind a pooler that keeps
  * no prepared statements.
  */
-const SHAPES: readonly (readonly PartName[])[] = [
+export const SHAPES: readonly (readonly PartName[])[] = [
 	["inboundCalls"],
 	["nonces", "inboundCalls"],
 	["nonces", "started", "moves", "events", "inboundCalls"],
