@@ -81,7 +81,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a call announces what a repeated transaction has rolled back",
 		promise: "2 each move creates one event",
-		seed: 1,
+		seed: 2,
 		module: () => import("../../src/api/store-calls.ts"),
 		replaces: "storeCalls",
 		by: (genuine) => async (deps, calls, maxLockWaitMs) => {
@@ -393,7 +393,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a 500 counts as a final refusal",
 		promise: "the verdict follows from the answer",
-		seed: 11,
+		seed: 8,
 		module: () => import("../../src/domain/verdict.ts"),
 		replaces: "judgeOutcome",
 		by: (genuine) => (outcome) =>
