@@ -73,12 +73,25 @@ interface Drawn {
 
 const deps = { clock: createClock(), random: createRandom() };
 
-const ORDER = fc.constantFrom("A", "A", "A", "B");
-const EVENT_TYPE = fc.constantFrom("SALE" as const, "SALE" as const, "SALE" as const, "LEAD" as const);
+const ANY_SALE = fc.record({
+	order: fc.constantFrom("A", "A", "A", "B"),
+	eventType: fc.constantFrom("SALE" as const, "SALE" as const, "SALE" as const, "LEAD" as const),
+});
+/** The sale of batches whose requests are all about the same one. */
+const ONE_SALE = fc.constant({ order: "A", eventType: "SALE" as const });
+type Sale = typeof ANY_SALE | typeof ONE_SALE;
 const REASON = fc.constantFrom(...REASONS);
 const AMOUNT = fc.integer({ min: 1, max: 9_999 }).map((cents) => (cents / 100).toFixed(2));
+
+interface DrawnClick {
+	/** Index of the partner. */
+	partner: number;
+	agoMs: number;
+	subId: string;
+}
+
 /** A click of one of the partners, or null for one that cannot be decrypted. */
-const CLICK = fc.option(
+const CLICK: fc.Arbitrary<DrawnClick | null> = fc.option(
 	fc.record({
 		partner: fc.nat({ max: PARTNERS.length - 1 }),
 		agoMs: fc.constantFrom(1_000, 2_000, DAY_MS, (CLICK_DAYS + 1) * DAY_MS),
@@ -86,122 +99,167 @@ const CLICK = fc.option(
 	}),
 	{ freq: 8 },
 );
+const CLICKS = fc.array(CLICK, { minLength: 1, maxLength: 2 });
+const CODES: fc.Arbitrary<readonly string[]> = fc.constantFrom(
+	["all"],
+	["Some"],
+	["NONE"],
+	["unknown"],
+	["unknown", "all"],
+);
+const NO_CODE = fc.constant<readonly string[]>([]);
 
-const REPORT = fc
-	.record({
-		source: fc.constantFrom("postback", "postback", "postback", "pixel", "test"),
-		order: ORDER,
-		eventType: EVENT_TYPE,
-		basketValue: AMOUNT,
-		occurredAtMs: fc.option(fc.constant(OLD_MS), { freq: 1 }),
-		isTest: fc.boolean().map((isTest) => isTest),
-		codes: fc.constantFrom([], [], ["all"], ["Some"], ["NONE"], ["unknown"], ["unknown", "all"]),
-		clicks: fc.option(fc.array(CLICK, { minLength: 1, maxLength: 2 })),
-		// Most reports are no tests, because tests differ from the other reports of their orders.
-		isRarelyTest: fc.nat({ max: 5 }),
-	})
-	.map(({ order, source, codes, clicks, isTest, isRarelyTest, ...sale }): Drawn => {
-		const report = { ...sale, source, isTest: source === "test" || (isTest && isRarelyTest === 0) };
-		return {
-			what: JSON.stringify({ order, ...report, codes, clicks }),
-			requestFor({ programme, partnerships }, nameOf) {
-				const openClicks = () =>
-					(clicks ?? []).map((click) => {
-						const partnership = partnerships[click?.partner ?? 0];
-						if (click === null || partnership === undefined) return null;
-						return {
-							programmeId: programme.id,
-							partnershipId: partnership.id,
-							linkId: partnership.linkId,
-							atMs: (sale.occurredAtMs ?? deps.clock.nowMs()) - click.agoMs,
-							subIds: [click.subId, "", "ö"] as const,
-						};
-					});
-				const isSigned = source !== "pixel";
-				const complete: Report = {
-					...report,
-					orderId: nameOf(order),
-					occurredAtMs: isSigned ? sale.occurredAtMs : null,
-					...(isSigned ? { couponCodes: codes } : {}),
-					openClicks: isSigned && clicks !== null ? openClicks : undefined,
-				};
-				return reportRequest(deps, programme, complete);
-			},
-		};
-	});
+interface DrawnSignals {
+	codes: fc.Arbitrary<readonly string[]>;
+	clicks: fc.Arbitrary<readonly (DrawnClick | null)[] | null>;
+}
 
-const DECISION = fc
-	.record({
-		order: ORDER,
-		eventType: EVENT_TYPE,
-		move: fc.constantFrom("approve", "approve", "approve", "reject", "reverse"),
-		reason: REASON,
-	})
-	.map(({ order, eventType, move, reason }): Drawn => {
-		const decided = { decidedBy: "shop" } as const;
-		const decision = move === "approve" ? { move, ...decided } : { move, reason, ...decided };
-		return {
-			what: JSON.stringify({ order, eventType, move, reason }),
-			requestFor: ({ programme }, nameOf) =>
-				decisionRequest(programme, { orderId: nameOf(order), eventType }, decision),
-		};
-	});
+const drawReport = (about: Sale, from: fc.Arbitrary<Report["source"]>, signals: DrawnSignals) =>
+	fc
+		.record({
+			...signals,
+			about,
+			source: from,
+			basketValue: AMOUNT,
+			occurredAtMs: fc.option(fc.constant(OLD_MS), { freq: 1 }),
+			// Few reports are tests, because tests do not change the other reports of their orders.
+			isTest: fc.nat({ max: 9 }).map((drawn) => drawn === 0),
+		})
+		.map(({ about: { order, eventType }, source, codes, clicks, isTest, ...sale }): Drawn => {
+			const report = { ...sale, eventType, source, isTest: isTest || source === "test" };
+			return {
+				what: JSON.stringify({ order, ...report, codes, clicks }),
+				requestFor({ programme, partnerships }, nameOf) {
+					const openClicks = () =>
+						(clicks ?? []).map((click) => {
+							const partnership = partnerships[click?.partner ?? 0];
+							if (click === null || partnership === undefined) return null;
+							return {
+								programmeId: programme.id,
+								partnershipId: partnership.id,
+								linkId: partnership.linkId,
+								atMs: (sale.occurredAtMs ?? deps.clock.nowMs()) - click.agoMs,
+								subIds: [click.subId, "", "ö"] as const,
+							};
+						});
+					const isSigned = source !== "pixel";
+					const complete: Report = {
+						...report,
+						orderId: nameOf(order),
+						occurredAtMs: isSigned ? sale.occurredAtMs : null,
+						...(isSigned ? { couponCodes: codes } : {}),
+						openClicks: isSigned && clicks !== null ? openClicks : undefined,
+					};
+					return reportRequest(deps, programme, complete);
+				},
+			};
+		});
 
-const REFUND = fc
-	.record({
-		order: ORDER,
-		eventType: EVENT_TYPE,
-		refundId: fc.constantFrom("r1", "r2", "r3"),
-		value: fc.oneof(
-			fc.constantFrom({ amount: "0.01" }, { amount: "1.00" }, { basketValue: "0.50" }, { basketValue: "0" }),
-			AMOUNT.map((amount) => ({ amount })),
-		),
-		reason: REASON,
-	})
-	.map(
-		({ order, eventType, ...refund }): Drawn => ({
-			what: JSON.stringify({ order, eventType, ...refund }),
-			requestFor: ({ programme }, nameOf) =>
-				decisionRequest(
-					programme,
-					{ orderId: nameOf(order), eventType },
-					{ move: "refund", decidedBy: "shop", ...refund },
+const drawDecision = (about: Sale) =>
+	fc
+		.record({
+			about,
+			move: fc.constantFrom("approve", "approve", "approve", "reject", "reverse"),
+			reason: REASON,
+		})
+		.map(({ about: { order, eventType }, move, reason }): Drawn => {
+			const decided = { decidedBy: "shop" } as const;
+			const decision = move === "approve" ? { move, ...decided } : { move, reason, ...decided };
+			return {
+				what: JSON.stringify({ order, eventType, move, reason }),
+				requestFor: ({ programme }, nameOf) =>
+					decisionRequest(programme, { orderId: nameOf(order), eventType }, decision),
+			};
+		});
+
+const drawRefund = (about: Sale) =>
+	fc
+		.record({
+			about,
+			refundId: fc.constantFrom("r1", "r2", "r3", "r4"),
+			value: fc.oneof(
+				fc.constantFrom(
+					{ amount: "0.01" },
+					{ amount: "1.00" },
+					{ basketValue: "0.50" },
+					{ basketValue: "0" },
 				),
-		}),
-	);
+				fc.constantFrom({ amount: "0.02" }, { amount: "0.30" }, { amount: "2.00" }),
+				AMOUNT.map((amount) => ({ amount })),
+			),
+			reason: REASON,
+		})
+		.map(
+			({ about: { order, eventType }, ...refund }): Drawn => ({
+				what: JSON.stringify({ order, eventType, ...refund }),
+				requestFor: ({ programme }, nameOf) =>
+					decisionRequest(
+						programme,
+						{ orderId: nameOf(order), eventType },
+						{ move: "refund", decidedBy: "shop", ...refund },
+					),
+			}),
+		);
 
 /** An import of history. An order that is known already stays as it is. */
-const IMPORT = fc
-	.record({ order: ORDER, eventType: EVENT_TYPE, status: fc.constantFrom(...IMPORTED_STATUSES) })
-	.map(
-		({ order, eventType, status }): Drawn => ({
-			what: JSON.stringify({ order, eventType, imported: status }),
-			requestFor: ({ programme }, nameOf) => ({
-				...{ programmeId: programme.id, orderId: nameOf(order), eventType, mayChange: () => false },
-				judge: (present) =>
-					present === null
-						? {
-								kind: "move",
-								step: {
-									...{ move: "import", decidedBy: "review", reason: null },
-									sale: {
-										...{ public_id: newId("cnv"), programme_id: programme.id, order_id: nameOf(order) },
-										...{ event_type: eventType, status, basket_value: "80.00", commission: "8.00" },
-										...{ network_fee: "1.00", currency: "EUR", source: "import", occurred_at_ms: OLD_MS },
-										...{ test: 0, decided_at_ms: status === "RECORDED" ? null : OLD_MS },
-									},
+const IMPORT = fc.record({ about: ANY_SALE, status: fc.constantFrom(...IMPORTED_STATUSES) }).map(
+	({ about: { order, eventType }, status }): Drawn => ({
+		what: JSON.stringify({ order, eventType, imported: status }),
+		requestFor: ({ programme }, nameOf) => ({
+			...{ programmeId: programme.id, orderId: nameOf(order), eventType, mayChange: () => false },
+			judge: (present) =>
+				present === null
+					? {
+							kind: "move",
+							step: {
+								...{ move: "import", decidedBy: "review", reason: null },
+								sale: {
+									...{ public_id: newId("cnv"), programme_id: programme.id, order_id: nameOf(order) },
+									...{ event_type: eventType, status, basket_value: "80.00", commission: "8.00" },
+									...{ network_fee: "1.00", currency: "EUR", source: "import", occurred_at_ms: OLD_MS },
+									...{ test: 0, decided_at_ms: status === "RECORDED" ? null : OLD_MS },
 								},
-								done: () => null,
-							}
-						: { kind: "answer", result: { ok: true, value: null } },
-			}),
+							},
+							done: () => null,
+						}
+					: { kind: "answer", result: { ok: true, value: null } },
 		}),
-	);
+	}),
+);
 
-const BATCH = fc.array(fc.oneof(...[REPORT, REPORT, REPORT, DECISION, DECISION, REFUND, REFUND, IMPORT]), {
-	minLength: 1,
-	maxLength: MAX_REQUESTS,
-});
+const SIGNED = fc.constant("postback" as const);
+const ANY_SOURCE = fc.constantFrom(
+	"postback" as const,
+	"postback" as const,
+	"pixel" as const,
+	"test" as const,
+);
+const ANY_SIGNALS = { codes: fc.oneof(NO_CODE, CODES), clicks: fc.option(CLICKS) };
+const BY_CLICK = { codes: NO_CODE, clicks: CLICKS };
+const BY_CODE = { codes: CODES, clicks: fc.constant(null) };
+
+const ANY_REQUEST = fc.oneof(
+	{ weight: 3, arbitrary: drawReport(ANY_SALE, ANY_SOURCE, ANY_SIGNALS) },
+	{ weight: 2, arbitrary: drawDecision(ANY_SALE) },
+	{ weight: 2, arbitrary: drawRefund(ANY_SALE) },
+	{ weight: 1, arbitrary: IMPORT },
+);
+const ANY_CHANGE = fc.oneof(
+	drawReport(ONE_SALE, SIGNED, BY_CODE),
+	drawDecision(ONE_SALE),
+	drawRefund(ONE_SALE),
+);
+/** Requests of any kind, a sale that gets better credits, or refunds of one sale. */
+const BATCH = fc.oneof(
+	fc.array(ANY_REQUEST, { minLength: 1, maxLength: MAX_REQUESTS }),
+	fc.tuple(
+		drawReport(ONE_SALE, SIGNED, BY_CLICK),
+		drawReport(ONE_SALE, SIGNED, BY_CODE),
+		ANY_CHANGE,
+		ANY_CHANGE,
+	),
+	fc.tuple(drawRefund(ONE_SALE), drawRefund(ONE_SALE), ANY_CHANGE),
+);
 const WALK = fc.array(BATCH, { minLength: 1, maxLength: MAX_BATCHES });
 
 eachDatabase("a batch of requests", (database) => {
@@ -359,7 +417,7 @@ function byId(rows: Record<string, unknown>[]): Record<string, unknown>[] {
 function readAnswer(result: Result<Decided<string> | null>): { word: string } & Record<string, unknown> {
 	if (!result.ok) return { ...result.fault, word: result.fault.code };
 	if (result.value === null) return { word: "imported" };
-	const { outcome, conversion, ...others } = result.value;
+	const { outcome, conversion, refund, ...others } = result.value;
 	const { id: _, public_id: __, programme_id: ___, order_id: ____, ...row } = conversion;
 	const { first_partnership_id, ...columns } = row;
 	const shown = Object.entries(columns).filter(([column]) => !HIDDEN.includes(column));
@@ -367,6 +425,7 @@ function readAnswer(result: Result<Decided<string> | null>): { word: string } & 
 		...others,
 		...Object.fromEntries(shown),
 		word: outcome,
+		refund: refund && [refund.refund_id, refund.amount, refund.basket_value, refund.reason, refund.at_ms],
 		hadPartner: first_partnership_id !== null,
 	};
 }
