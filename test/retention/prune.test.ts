@@ -63,7 +63,7 @@ eachDatabase("retention", (database) => {
 	/** Adds deliveries that were created at the same time. Finished ones have two attempts each. */
 	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
 		const { store } = database;
-		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
+		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions, madeAtMs));
 		await store.transact((trx) => store.batch.write(trx, { events: owed }));
 		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
 		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
