@@ -10,7 +10,7 @@
 
 import type { CreditWord } from "../../domain/credit.ts";
 import type { EventName } from "../../domain/event-name.ts";
-import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
@@ -47,7 +47,7 @@ export interface CallbackTarget {
 	endpointEpoch: number;
 	url: string | null;
 	/** Form of the endpoint, or null if none is saved. */
-	form: EndpointForm | null;
+	form: CallbackForm | null;
 	secretId: number | null;
 	sealedSecret: string | null;
 	/** Whether a notice of failing callbacks is open. The next success ends it. */
@@ -65,7 +65,7 @@ export interface PartnerCredit {
 	conversionId: number;
 	receiverId: ReceiverId;
 	url: string;
-	form: EndpointForm;
+	form: CallbackForm;
 	/** Names of the events that the partner chose, separated by spaces. */
 	chosenEvents: string;
 	/** Names of the events of this conversion that were written for the partner before, separated by spaces. */
