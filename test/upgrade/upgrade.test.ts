@@ -31,6 +31,7 @@ import { takeOne } from "../support/queue-rows.ts";
 import { addPerson, signInAs } from "../support/signed-in.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
 
 /** Columns, written "table.column", that a migration gives another value. Each has a test of its own below. */
 const CHANGED: readonly string[] = ["partnerships.event_rates"];
@@ -223,12 +224,16 @@ for (const kind of DATABASE_KINDS) {
 		t.after(() => database.remove());
 		const store = database.open();
 		const { db } = store;
-		const at = MIGRATIONS.findIndex(({ name }) => name === "endpoints with URLs only");
-		await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, at) });
+		await migrateToListening(store);
 		const others = await readReceivers(db);
 		const endpoints = db.selectFrom("endpoints").selectAll().orderBy("id");
 		const saved = await endpoints.execute();
 		const listener = await addListener(db);
+		// Another partner listened before it saved its URL.
+		const [called] = others.filter(({ kind: whose }) => whose === "partner");
+		ok(called);
+		await sql`insert into endpoints (id, receiver_id, url, form, saved_at_ms)
+			values (901, ${called.id}, '', 'listen', 1)`.execute(db);
 		const [shop] = others.filter(({ kind: whose }) => whose === "shop");
 		ok(shop);
 		await addAnswer(db, shop.id);
@@ -275,6 +280,66 @@ for (const kind of DATABASE_KINDS) {
 		});
 		deepEqual(await presentEndpoint(db, listener.id), endpoint);
 	});
+
+	if (kind === "PostgreSQL") {
+		test("a choice to listen that is stored while the upgrade begins is ended, too (PostgreSQL)", async (t) => {
+			const database = await createKeptDatabase(kind, readKeptState(1));
+			t.after(() => database.remove());
+			const [previous, store] = [database.open(), database.open()];
+			await migrateToListening(store);
+			const { migrating } = await previous.transact(async (trx) => {
+				await addListener(trx);
+				const begun = store.migrate(START_MS);
+				// The choice is stored as soon as the migration waits for it.
+				await until(async () => {
+					const { rows } = await sql`select 1 from pg_locks where locktype = 'relation' and not granted
+						and database = (select oid from pg_database where datname = current_database())`.execute(trx);
+					return rows.length > 0;
+				});
+				return { migrating: begun };
+			});
+			await migrating;
+			const [listener] = (await readReceivers(store.db)).filter(
+				({ partner_id }) => partner_id === LISTENING_PARTNER,
+			);
+			deepEqual([listener?.endpoint_id, listener?.endpoint_epoch], [null, 4]);
+			const forms = await store.db.selectFrom("endpoints").select("form").distinct().execute();
+			deepEqual(forms, [{ form: "json" }]);
+		});
+	}
+
+	test(`an erasure of a partner that was in progress begins its round again after the upgrade (${kind})`, async (t) => {
+		const database = await createKeptDatabase(kind, readKeptState(1));
+		t.after(() => database.remove());
+		const store = database.open();
+		const { db } = store;
+		await migrateToListening(store);
+		const add = (publicId: string, whose: "person" | "partner", finishedAtMs: number | null) =>
+			sql`insert into erasures (kind, subject_id, public_id, erased_at_ms, round, step, position, finished_at_ms)
+				values (${whose}, 1, ${publicId}, 1, 2, 7, '90', ${finishedAtMs})`.execute(db);
+		await add("done", "partner", 1);
+		await add("in progress", "partner", null);
+		await add("of a person", "person", null);
+		await store.migrate(START_MS);
+		const erasures = db
+			.selectFrom("erasures")
+			.select(["public_id", "round", "step", "position"])
+			.orderBy("id");
+		deepEqual(
+			(await erasures.execute()).map((row) => Object.values(row)),
+			[
+				["done", 2, 7, "90"],
+				["in progress", 2, 0, ""],
+				["of a person", 2, 7, "90"],
+			],
+		);
+	});
+}
+
+/** Brings a database to the last schema in which a partner could listen without a URL. */
+async function migrateToListening(store: Store): Promise<void> {
+	const last = MIGRATIONS.findIndex(({ name }) => name === "endpoints with URLs only");
+	await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, last) });
 }
 
 /** A partner of the kept state without a receiver. */

@@ -8,6 +8,9 @@ const OF_PARTNERS = "select id from receivers where kind = 'partner'";
 
 export function endpointsWithUrls({ kind, presentMs }: Dialect): readonly string[] {
 	return [
+		// A process that saves an endpoint locks its receiver first. So a process of the previous version cannot save one during
+		// the migration.
+		...(kind === "postgres" ? ["lock table receivers in exclusive mode"] : []),
 		`insert into audit_entries (at_ms, person_id, programme_id, action, subject, detail)
 			select ${presentMs}, null, null, 'partner.url_removed', partner.public_id,
 				'listening without a URL, which the upgrade ended'
@@ -22,12 +25,15 @@ export function endpointsWithUrls({ kind, presentMs }: Dialect): readonly string
 		// Only shops listen from now on.
 		`delete from local_answers where receiver_id in (${OF_PARTNERS})`,
 		`delete from listeners where receiver_id in (${OF_PARTNERS})`,
+		// The erasure of a partner had a step that removed these answers. An erasure in progress begins its round again, because
+		// the later steps have other numbers now.
+		"update erasures set step = 0, position = '' where kind = 'partner' and finished_at_ms is null",
 		// This index served the stream of a partner's test callbacks.
 		"drop index events_of_tests",
 	];
 }
 
-/** Returns SQL that stops a process of the previous version from saving such an endpoint during an upgrade. */
+/** Returns SQL that stops a process of the previous version from saving such an endpoint after the migration. */
 function refuseListening(kind: Dialect["kind"]): readonly string[] {
 	if (kind === "postgres") {
 		return [
