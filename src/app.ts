@@ -15,7 +15,7 @@ import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
 import { createPixel, pixelImage } from "./api/pixel.ts";
 import { createPosts } from "./api/post-conversions.ts";
-import { createAnswerStorage, createPostEventAnswers } from "./api/post-event-answers.ts";
+import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { honoPath, type TokenApiDeps } from "./api/token-api/route.ts";
@@ -44,10 +44,7 @@ const TOO_MANY_WAIT = fault(
 );
 
 /** Returns the endpoints of the signed API by path and method. */
-function signedRoutes(
-	deps: AppDeps,
-	{ streams, acceptAnswers }: Pick<TokenApiDeps, "streams" | "acceptAnswers">,
-): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
+function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
 	const posts = createPosts(deps);
 	return {
 		"/v1/conversions": new Map([
@@ -62,8 +59,8 @@ function signedRoutes(
 		"/v1/rejections": new Map([["POST", posts.rejections]]),
 		"/v1/reversals": new Map([["POST", posts.reversals]]),
 		"/v1/refunds": new Map([["POST", posts.refunds]]),
-		"/v1/events": new Map([["GET", createGetEvents(deps, streams)]]),
-		"/v1/events/answers": new Map([["POST", createPostEventAnswers(acceptAnswers)]]),
+		"/v1/events": new Map([["GET", createGetEvents(deps, new EventStreams(deps))]]),
+		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
 	};
 }
 
@@ -84,8 +81,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl, deps));
-	const listening = { streams: new EventStreams(deps), acceptAnswers: createAnswerStorage() };
-	for (const [path, endpoints] of Object.entries(signedRoutes(deps, listening))) {
+	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
@@ -113,7 +109,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const rest = createBareApp(deps, signedCalls);
 	// Pages and the API show the same totals, so they are counted once.
 	const counts = { networkTallies: createNetworkTallies(deps), subTotals: createSubTotals(deps) };
-	mountTokenCalls(rest, { ...deps, ...counts, ...listening }, signedCalls, admission);
+	mountTokenCalls(rest, { ...deps, ...counts }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
 	const apiDocument = createApiDocument(deps);

@@ -16,7 +16,7 @@ import {
 	type Partner,
 } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { findPartnerReceiver, presentEndpoint } from "../store/queries/receivers.ts";
+import { findPartnerReceiver } from "../store/queries/receivers.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentPartner, DocumentProgramme, Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
@@ -215,7 +215,7 @@ async function readPartnerFrame(
 ): Promise<DocumentPartner> {
 	const isErased = erasedAtMs !== null;
 	const receiver = await findPartnerReceiver(store.db, id);
-	if (receiver === undefined || (await presentEndpoint(store.db, receiver.receiver_id)) === undefined) {
+	if (receiver === undefined || receiver.endpoint_id === null) {
 		return { publicId, name, isErased, failed: 0, trouble: null, pausedSinceMs: null };
 	}
 	const trouble = await readTrouble(store.db, receiver, clock.nowMs());

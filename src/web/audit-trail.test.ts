@@ -435,7 +435,6 @@ async function walkPartnerCallbacks(site: TestSite, send: Send): Promise<void> {
 	const base = `/partner/${partner.public_id}`;
 	const at = (path: string, form = {}) =>
 		send(`${PARTNER_CALLBACKS}${path}`, browser, `${base}/callbacks${path}`, form);
-	await at("/listen");
 	await at("/url", { postbackUrl: "https://tracker.example/", form: "json", recorded: "on" });
 	await at("/secret");
 	await at("/secret/discard", { secretId: await newestSecretId(site) });

@@ -261,7 +261,6 @@ export const ROUTES: readonly Route[] = [
 	page(PARTNER_CALLBACKS, "partner", (c, deps) => partnerCallbacks.showPartnerCallbacks(c, deps)),
 	{ ...form(`${PARTNER_CALLBACKS}/url`, "partner", partnerCallbacks.saveUrl), waitsOutside: true },
 	form(`${PARTNER_CALLBACKS}/url/remove`, "partner", partnerCallbacks.removeUrl),
-	form(`${PARTNER_CALLBACKS}/listen`, "partner", partnerCallbacks.startListening),
 	form(`${PARTNER_CALLBACKS}/test`, "partner", partnerCallbacks.sendTest),
 	form(`${PARTNER_CALLBACKS}/resend-failed`, "partner", deliveries.resendAllFailed),
 	form(`${PARTNER_CALLBACKS}/resend`, "partner", deliveries.resendTicked),

@@ -16,13 +16,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { type NewSales, NO_CREDIT, type SaleCredit } from "../../src/store/new-sales.ts";
 import { storeNewSales } from "../../src/store/postgres/new-sales.ts";
-import {
-	hasReached,
-	listNewestTestEvents,
-	listPartnerEventsAfter,
-	listTestEventsAfter,
-	startOfFeed,
-} from "../../src/store/queries/announced-moves.ts";
+import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
 import { sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
@@ -73,12 +67,7 @@ import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { claimJob, hasUnclaimedJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import {
-	findAnnounced,
-	findAnnouncedToPartner,
-	listAnswersOf,
-	listNewestAnswers,
-} from "../../src/store/queries/local-answers.ts";
+import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
 	findNoticesToMail,
@@ -559,19 +548,6 @@ const READS: readonly Read[] = [
 		["moves_by_conversion"],
 		(db) => findAnnounced(db, SMALL, ["cnv00000007", "cnv00000009"]),
 	],
-	[
-		"which events a partner was told",
-		["events_once_per_conversion"],
-		(db) => findAnnouncedToPartner(db, SMALL_RECEIVER, ["cnv00000007", "cnv00000009"]),
-	],
-	[
-		"the events of moves that a partner was told, for its stream",
-		["events_once_per_conversion"],
-		(db, store) => listPartnerEventsAfter({ ...store, db }, SMALL_RECEIVER, MIDDLE, 500),
-	],
-	// While a partner has few test callbacks, PostgreSQL prefers events_once_per_conversion to events_of_tests.
-	["a partner's test callbacks, for its stream", [], (db) => listTestEventsAfter(db, SMALL_RECEIVER, 1, 500)],
-	["a partner's newest test callbacks", [], (db) => listNewestTestEvents(db, SMALL_RECEIVER, 1)],
 	["a partner's receiver", [], (db) => findPartnerReceiver(db, 7)],
 	["the endpoint of a receiver", [], (db) => presentEndpoint(db, SMALL_RECEIVER)],
 	[

@@ -80,9 +80,9 @@ function tagParameters({ isResource = false, method, faults }: TokenRoute): Para
 
 function successes(route: TokenRoute): Record<string, ApiResponse> {
 	const { answers, isResource = false, creates = false, method } = route;
-	const { description, schema, example, mediaType = "application/json" } = answers;
+	const { description, schema, example } = answers;
 	const headers = isResource ? { headers: { ETag: header("Names this version of the resource.") } } : {};
-	const content = { [mediaType]: media(jsonSchema(schema), example) };
+	const content = { "application/json": media(jsonSchema(schema), example) };
 	const ok = { description, ...headers, content };
 	return {
 		...(creates

@@ -2,7 +2,6 @@
 // (openapi/token-operations.ts) and the test of rights.
 
 import { CONVERSION_ROUTES } from "./conversion-calls.ts";
-import { EVENT_ROUTES } from "./event-calls.ts";
 import { MONEY_ROUTES } from "./money-calls.ts";
 import { OWN_ROUTES } from "./own-calls.ts";
 import { PARTNER_ROUTES } from "./partner-calls.ts";
@@ -15,5 +14,4 @@ export const TOKEN_ROUTES: readonly TokenRoute[] = [
 	...CONVERSION_ROUTES,
 	...MONEY_ROUTES,
 	...OWN_ROUTES,
-	...EVENT_ROUTES,
 ];

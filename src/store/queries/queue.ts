@@ -9,7 +9,7 @@
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
 import type { EventName } from "../../domain/event-name.ts";
-import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { CreditablePartnership, PartnerTarget } from "../batch.ts";
@@ -47,7 +47,7 @@ export interface CallbackTarget {
 	endpointEpoch: number;
 	url: string | null;
 	/** Form of the endpoint, or null if none is saved. */
-	form: EndpointForm | null;
+	form: CallbackForm | null;
 	secretId: number | null;
 	sealedSecret: string | null;
 	/** Whether a notice of failing callbacks is open. The next success ends it. */
