@@ -24,7 +24,7 @@ import { residentMb } from "./process-cost.ts";
 import { creditAll, seedMoney } from "./seed-money.ts";
 import { seedOpenConversions } from "./seed-open-conversions.ts";
 import { BENCH_SEALING_KEY, seedShops } from "./seed-shops.ts";
-import { type ServiceProcess, startService } from "./service-process.ts";
+import type { ServiceProcess } from "./service-process.ts";
 import { timePage } from "./time-page.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
@@ -52,6 +52,7 @@ export const m1Money = defineWorkload<MoneyScale>({
 	title: "money",
 	measures:
 		"a million entries of 10,000 partners become statements: time, memory, sales beside it, approvals with entries ÷ without, pages",
+	runsOwnSources: true,
 	scales: {
 		full: { partners: 10_000, entries: 1_000_000, sales: 1_000, approvals: 20_000, rounds: 3 },
 		short: { partners: 500, entries: 50_000, sales: 300, approvals: 5_000, rounds: 1 },
@@ -94,7 +95,7 @@ async function measureIssue(
 	});
 	const shopsFile = writeShops(tools.folder, shops);
 	const more = { PUBLIC_URL: SESSION_DEPS.publicUrl };
-	const service = await startService({ databaseUrl, caFile, role: "web", more });
+	const service = await tools.startService({ databaseUrl, caFile, role: "web", more });
 	const report = () => reportSales(service.url, shopsFile, scale.sales, SALE_CONNECTIONS);
 	let issued: Issued;
 	let quiet: LoadAnswer[] = [];

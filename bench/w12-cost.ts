@@ -9,7 +9,6 @@ import { least } from "./figures.ts";
 import { reportSales, writeShops } from "./load-process.ts";
 import { cpuMicros, familyCpuMicros, parentOf } from "./process-cost.ts";
 import { seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -64,7 +63,7 @@ function measureCost(kind: Database, { conversions, warmUp }: CostScale, tools: 
 		await receiver.forget();
 		const shops = await withStore(databaseUrl, (store) => seedShops(store, SHOPS, receiver.url));
 		const shopsFile = writeShops(tools.folder, shops);
-		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
+		const service = await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
 		try {
 			await reportSales(service.url, shopsFile, warmUp);
 			await receiver.until(warmUp);

@@ -10,7 +10,6 @@ import { withStore } from "./database.ts";
 import { best, rate, ratio } from "./figures.ts";
 import { type LoadAnswer, reportSales, writeShops } from "./load-process.ts";
 import { seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -67,7 +66,7 @@ function measureSide(side: Side, scale: IntakeScale, tools: Tools): Promise<Load
 		const server =
 			side === "signature alone"
 				? await startSignatureServer(databaseUrl)
-				: await startService({ databaseUrl, caFile, role: "web" });
+				: await tools.startService({ databaseUrl, caFile, role: "web" });
 		try {
 			await reportSales(server.url, shopsFile, scale.warmUp);
 			return await reportSales(server.url, shopsFile, scale.reports);

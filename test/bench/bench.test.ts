@@ -3,11 +3,13 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { type Compared, compareCheckouts, formatComparison } from "../../bench/compare.ts";
 import { percentile } from "../../bench/figures.ts";
 import { findHttpFrame } from "../../bench/http-frames.ts";
+import { OWN_FOLDER } from "../../bench/service-process.ts";
 import { formatTable } from "../../bench/table.ts";
 import { openTools } from "../../bench/tools.ts";
-import { isReached } from "../../bench/workload.ts";
+import { defineWorkload, isReached } from "../../bench/workload.ts";
 import { WORKLOADS } from "../../bench/workloads.ts";
 import { isLong } from "../support/proof.ts";
 
@@ -18,7 +20,7 @@ for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(worklo
 	test(`${name} runs in its smallest form and returns its figures`, async () => {
 		const tools = openTools(() => undefined);
 		try {
-			const figures = await run("smoke", tools);
+			const figures = await run("smoke", tools.toolsFor(OWN_FOLDER));
 			ok(figures.some(({ goal }) => goal !== null));
 			for (const { what, value } of figures) ok(value > 0, `${what} is ${value}`);
 			equal(
@@ -37,6 +39,43 @@ test("a goal without a measurement is neither reached nor missed", () => {
 	equal(isReached({ ...figure, value: 0, goal: { atMost: 0 } }), true);
 	equal(isReached({ ...figure, value: 0.79, goal: { atLeast: 0.8 } }), false);
 	equal(isReached({ ...figure, value: 1, goal: null }), null);
+});
+
+test("a comparison has the median of both checkouts, and the median of the ratios of the rounds", async () => {
+	const values = { before: [100, 200, 400], now: [150, 100, 400] };
+	const ran: string[] = [];
+	const tools = openTools(() => undefined);
+	const toolsOf = (side: "before" | "now") => ({ ...tools.toolsFor(OWN_FOLDER), folder: side });
+	const workload = defineWorkload<null>({
+		name: "W0",
+		title: "",
+		measures: "",
+		scales: { full: null, short: null, smoke: null },
+		run(_, { folder }) {
+			ran.push(folder);
+			const value = values[folder === "now" ? "now" : "before"].shift() ?? Number.NaN;
+			return Promise.resolve([{ what: "sales", value, unit: "a second", goal: null }]);
+		},
+	});
+	const compared: Compared[] = [];
+	const sides = { before: toolsOf("before"), now: toolsOf("now") };
+	for (const round of [1, 2, 3]) {
+		await compareCheckouts(workload, { size: "smoke", round, sides }, compared);
+	}
+	await tools.close();
+	deepEqual(ran, ["before", "now", "now", "before", "before", "now"]);
+	deepEqual(formatComparison(compared).split("\n")[1]?.split(/ {2,}/), [
+		"W0",
+		"sales",
+		"a second",
+		"200",
+		"100–400",
+		"150",
+		"100–400",
+		"1.00",
+		"0.50–1.50",
+		"3",
+	]);
 });
 
 test("a message ends where its length says, in requests and answers, whole or in chunks", () => {
