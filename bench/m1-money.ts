@@ -96,7 +96,7 @@ async function measureIssue(
 	const shopsFile = writeShops(tools.folder, shops);
 	const more = { PUBLIC_URL: SESSION_DEPS.publicUrl };
 	const service = await tools.startService({ databaseUrl, caFile, role: "web", more });
-	const report = () => reportSales(service.url, shopsFile, scale.sales, SALE_CONNECTIONS);
+	const report = () => reportSales(service.url, shopsFile, scale.sales, { connections: SALE_CONNECTIONS });
 	let issued: Issued;
 	let quiet: LoadAnswer[] = [];
 	try {

@@ -64,7 +64,7 @@ export const w14Readers = defineWorkload<ReadersScale>({
 			try {
 				const order: ReadOrder = { url: service.url, cookies, paths: pagesOf(shop, scale.conversions) };
 				return await measureRounds(scale, tools, order, (sales) =>
-					reportSales(service.url, shopsFile, sales, SALE_CONNECTIONS),
+					reportSales(service.url, shopsFile, sales, { connections: SALE_CONNECTIONS }),
 				);
 			} finally {
 				await service.stop();
