@@ -19,6 +19,8 @@ export type LoadShop = SeededShop & { fields?: Readonly<Record<string, string>> 
 
 /** Number of connections at a busy moment. The address block of one caller may have up to 256. */
 export const CONNECTIONS = 64;
+/** Value of each order in a call of the pixel. It differs from that of the shop's server. */
+export const PIXEL_VALUE = "99.00";
 let runs = 0;
 
 interface SaleLoad {

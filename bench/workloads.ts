@@ -18,6 +18,8 @@ import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import { w13LowLoad } from "./w13-low-load.ts";
 import { w14Readers } from "./w14-readers.ts";
+import { w15MixedCalls } from "./w15-mixed-calls.ts";
+import { w16PixelAndServer } from "./w16-pixel-and-server.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -35,6 +37,8 @@ export const WORKLOADS: readonly Workload[] = [
 	w12Cost,
 	w13LowLoad,
 	w14Readers,
+	w15MixedCalls,
+	w16PixelAndServer,
 	l1Lists,
 	c1Clicks,
 	m1Money,
