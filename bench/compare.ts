@@ -1,5 +1,5 @@
 // Compares the services of two checkouts. Both take turns, and the one that begins changes with each round, so that a
-// slow minute of the machine meets both.
+// slow minute of the machine affects both.
 
 import { median } from "./figures.ts";
 import { formatCells, formatNumber } from "./table.ts";

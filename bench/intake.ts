@@ -1,5 +1,5 @@
-// What the workloads that report sales share: a database with shops, the process that takes their calls, and the
-// figures of a load.
+// Provides the parts that the workloads about sale reports share: a database with shops, the process that takes
+// their calls, and the figures of a load.
 
 import { type CallCost, costFigures, measureCost, totalMicros } from "./call-cost.ts";
 import { type Database, withStore } from "./database.ts";

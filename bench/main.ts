@@ -68,7 +68,7 @@ async function main(words: readonly string[]): Promise<number> {
 	}
 }
 
-/** Returns a sentence if the words make no sense. */
+/** Returns what to run, or a sentence for the user if the words make no sense. */
 function readWords(words: readonly string[]): Wanted | string {
 	let parsed: ReturnType<typeof parseWords>;
 	try {

@@ -1,4 +1,4 @@
-// The mix of W15, for the workload and for its generator.
+// The mix of calls of W15, which the workload and its generator share.
 
 export type MixedCall = "sale" | "repeat" | "approval" | "refund";
 

@@ -54,7 +54,7 @@ async function reportOrders(server: Ask, browser: Ask): Promise<void> {
 			const { status } = await browser(order.pixel);
 			count(`pixel ${status}`);
 		};
-		// The first bytes of the server and those of the browser come first in turn.
+		// The call of the server and that of the browser are written first in turn.
 		await Promise.all((number % 2 === 0 ? [sell, showPixel] : [showPixel, sell]).map((call) => call()));
 	}
 }

@@ -4,7 +4,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { type Compared, compareCheckouts, formatComparison } from "../../bench/compare.ts";
-import { percentile } from "../../bench/figures.ts";
+import { median, percentile } from "../../bench/figures.ts";
 import { findHttpFrame } from "../../bench/http-frames.ts";
 import { OWN_FOLDER } from "../../bench/service-process.ts";
 import { formatTable } from "../../bench/table.ts";
@@ -96,4 +96,8 @@ test("a message ends where its length says, in requests and answers, whole or in
 test("a percentile is a value that this share does not exceed", () => {
 	const values = Array.from({ length: 100 }, (_, at) => 100 - at);
 	deepEqual([percentile(values, 0.5), percentile(values, 0.99), percentile([7], 0.99)], [50, 99, 7]);
+});
+
+test("a median is the middle value, or the mean of the two middle values", () => {
+	deepEqual([median([3, 1, 2]), median([4, 1, 2, 3]), median([7]), median([])], [2, 2.5, 7, Number.NaN]);
 });
