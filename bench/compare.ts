@@ -1,5 +1,5 @@
-// Compares the services of two checkouts. Both take turns, and the one that begins changes with each round, so that a
-// slow minute of the machine affects both.
+// Compares the services of two checkouts. Both take turns with each phase of a workload, and the one that begins changes
+// with each round, so that a slow minute of the machine affects both.
 
 import { median } from "./figures.ts";
 import { formatCells, formatNumber } from "./table.ts";
@@ -28,13 +28,22 @@ export async function compareCheckouts(
 	{ size, round, sides }: Round,
 	compared: Compared[],
 ): Promise<void> {
-	const found: Record<Side, Figure[]> = { before: [], now: [] };
-	for (const side of round % 2 === 1 ? (["before", "now"] as const) : (["now", "before"] as const)) {
-		const { say } = sides[side];
-		found[side] = await workload.run(size, { ...sides[side], say: (line) => say(`${side}: ${line}`) });
-	}
-	for (const { what, unit, value } of found.before) {
-		const other = found.now.find((figure) => figure.what === what);
+	const takeTurns = createTurns();
+	const runs = new Map(
+		(round % 2 === 1 ? (["before", "now"] as const) : (["now", "before"] as const)).map((side) => {
+			const { say, ...tools } = sides[side];
+			const named = (line: string): void => say(`${workload.name} ${side}: ${line}`);
+			return [
+				side,
+				takeTurns((beginPhase) => workload.run(size, { ...tools, beginPhase, say: named })),
+			] as const;
+		}),
+	);
+	// A run that fails must not leave the other one behind, which still uses the databases.
+	await Promise.allSettled(runs.values());
+	const [before = [], now = []] = await Promise.all([runs.get("before"), runs.get("now")]);
+	for (const { what, unit, value } of before) {
+		const other = now.find((figure) => figure.what === what);
 		if (other === undefined) continue;
 		let row = compared.find((one) => one.workload === workload.name && one.what === what);
 		if (row === undefined) {
@@ -44,6 +53,32 @@ export async function compareCheckouts(
 		row.before.push(value);
 		row.now.push(other.value);
 	}
+}
+
+type RunInTurns = <Answer>(work: (beginPhase: () => Promise<void>) => Promise<Answer>) => Promise<Answer>;
+
+/** Returns a function that starts work of which only one runs at a time. `beginPhase` lets those that wait go first. */
+function createTurns(): RunInTurns {
+	let lastTurn: Promise<void> = Promise.resolve();
+	const waitForTurn = async (): Promise<() => void> => {
+		const turnBefore = lastTurn;
+		const { promise, resolve } = Promise.withResolvers<void>();
+		lastTurn = promise;
+		await turnBefore;
+		return resolve;
+	};
+	return async (work) => {
+		let endTurn = await waitForTurn();
+		try {
+			return await work(async () => {
+				const nextTurn = waitForTurn();
+				endTurn();
+				endTurn = await nextTurn;
+			});
+		} finally {
+			endTurn();
+		}
+	};
 }
 
 const HEAD = ["", "what", "unit", "before", "spread", "now", "spread", "now ÷ before", "spread", "rounds"];

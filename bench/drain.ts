@@ -20,7 +20,7 @@ export interface DrainOptions {
 	release?: () => Promise<void>;
 	/** Additional settings of the service. */
 	more?: Readonly<Record<string, string>>;
-	tools: Pick<Tools, "startService" | "say">;
+	tools: Pick<Tools, "beginPhase" | "startService" | "say">;
 }
 
 export interface DrainAnswer {
@@ -40,6 +40,7 @@ const LOOK_MS = 10;
 
 export async function drain(options: DrainOptions): Promise<DrainAnswer> {
 	const { databaseUrl, receiver, deliveries, processes = 1, release, more = {}, tools } = options;
+	await tools.beginPhase();
 	await receiver.forget();
 	const settings = { databaseUrl, caFile: receiver.caFile, role: "worker", more } as const;
 	const services: ServiceProcess[] = [];

@@ -19,7 +19,7 @@ interface Shops {
 
 export interface Intake extends Shops {
 	url: string;
-	/** Runs a load of this number of calls, and measures its processor time. */
+	/** Runs a load of this number of calls as a phase of its own, and measures its processor time. */
 	measure<Answer extends LoadAnswer>(calls: number, load: () => Promise<Answer>): Promise<Answer & Costing>;
 }
 
@@ -55,7 +55,10 @@ export function withIntake<Answer>(
 			return await work({
 				...shops,
 				url,
-				measure: (calls, load) => measureCost({ kind, databaseUrl, pid }, calls, load),
+				async measure(calls, load) {
+					await tools.beginPhase();
+					return measureCost({ kind, databaseUrl, pid }, calls, load);
+				},
 			});
 		} finally {
 			await stop();

@@ -70,6 +70,7 @@ function measureApprovals(
 			if (isCredited) await creditAll(store.db, shops);
 			await beginPause(store.db, null, Date.now());
 			if (store.kind === "postgres") await sql`vacuum analyze`.execute(store.db);
+			await tools.beginPhase();
 			const service = await tools.startService({ databaseUrl, caFile, role: "worker" });
 			try {
 				await untilApproved(store);

@@ -145,7 +145,7 @@ async function compareAll(
 	const sides = { before: opened.toolsFor(service), now: opened.toolsFor(OWN_FOLDER) };
 	for (let round = 1; round <= rounds; round++) {
 		for (const workload of workloads) {
-			say(`round ${round} of ${rounds}: ${workload.name}`);
+			say(`${workload.name} round ${round} of ${rounds}`);
 			try {
 				await compareCheckouts(workload, { size, round, sides }, compared);
 			} catch (error) {

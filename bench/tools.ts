@@ -15,6 +15,11 @@ export interface Tools {
 	folder: string;
 	/** Returns a receiver that answers at once and counts requests. */
 	receiver(): Promise<Receiver>;
+	/**
+	 * Begins the next phase of a workload. In a comparison the other checkout then has its turn with the same phase, so
+	 * that both are measured within seconds.
+	 */
+	beginPhase(): Promise<void>;
 	/** Starts the service that is measured. */
 	startService(settings: ServiceSettings): Promise<ServiceProcess>;
 	/** Runs the work on an empty database with the schema of that service. The database is removed afterwards. */
@@ -55,6 +60,7 @@ export function openTools(say: (line: string) => void): OpenedTools {
 			receiver ??= startReceiver(folder);
 			return receiver;
 		},
+		beginPhase: () => Promise.resolve(),
 		startService: (settings) => startService(serviceFolder, settings),
 		async withDatabase(kind, work) {
 			const name = `bench_${++databases}`;

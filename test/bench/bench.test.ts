@@ -43,9 +43,9 @@ test("a goal without a measurement is neither reached nor missed", () => {
 	equal(isReached({ ...figure, value: 1, goal: null }), null);
 });
 
-test("a comparison has the median of both checkouts, and the median of the ratios of the rounds", async () => {
+test("both sides of a comparison take turns, and it has their medians and the median of their ratios", async () => {
 	const values = { before: [100, 200, 400], now: [150, 100, 400] };
-	const ran: string[] = [];
+	const phases: string[] = [];
 	const tools = openTools(() => undefined);
 	const toolsOf = (side: "before" | "now") => ({ ...tools.toolsFor(OWN_FOLDER), folder: side });
 	const workload = defineWorkload<null>({
@@ -53,10 +53,12 @@ test("a comparison has the median of both checkouts, and the median of the ratio
 		title: "",
 		measures: "",
 		scales: { full: null, short: null, smoke: null },
-		run(_, { folder }) {
-			ran.push(folder);
+		async run(_, { folder, beginPhase }) {
+			phases.push(`${folder} starts`);
+			await beginPhase();
+			phases.push(`${folder} measures`);
 			const value = values[folder === "now" ? "now" : "before"].shift() ?? Number.NaN;
-			return Promise.resolve([{ what: "sales", value, unit: "a second", goal: null }]);
+			return [{ what: "sales", value, unit: "a second", goal: null }];
 		},
 	});
 	const compared: Compared[] = [];
@@ -65,7 +67,10 @@ test("a comparison has the median of both checkouts, and the median of the ratio
 		await compareCheckouts(workload, { size: "smoke", round, sides }, compared);
 	}
 	await tools.close();
-	deepEqual(ran, ["before", "now", "now", "before", "before", "now"]);
+	const firstRound = ["before starts", "now starts", "before measures", "now measures"];
+	deepEqual(phases.slice(0, 4), firstRound);
+	deepEqual(phases.slice(4, 8), ["now starts", "before starts", "now measures", "before measures"]);
+	deepEqual(phases.slice(8), firstRound);
 	deepEqual(formatComparison(compared).split("\n")[1]?.split(/ {2,}/), [
 		"W0",
 		"sales",
