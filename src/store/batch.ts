@@ -186,6 +186,16 @@ export interface BatchStore {
 	write(db: Db, rows: Partial<BatchRows>): Promise<Written>;
 }
 
+/** Returns the id of a conversion that the batch started, by its provisional id. */
+export function idOfStarted(
+	{ conversionIds }: Pick<Written, "conversionIds">,
+	provisionalId: number,
+): number {
+	const id = conversionIds[-provisionalId - 1];
+	if (id === undefined) throw new Error("a row refers to a conversion that the batch does not start");
+	return id;
+}
+
 export function distinctOrders(orders: readonly OrderKey[]): OrderKey[] {
 	return [...new Map(orders.map((order) => [`${order.programme_id} ${order.order_id}`, order])).values()];
 }
