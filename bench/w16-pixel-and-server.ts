@@ -29,7 +29,7 @@ interface PairLoad extends MeasuredLoad {
 
 export const w16PixelAndServer = defineWorkload<PairScale>({
 	name: "W16",
-	title: "pixel, server",
+	title: "pixel+server",
 	measures:
 		"each order by the pixel and by the shop's server at the same moment: orders a second, processor time, refusals with 503",
 	scales: {
