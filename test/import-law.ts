@@ -24,7 +24,9 @@ const USE_CASES = [
 const BASE = ["domain", "ports", "concurrency"];
 const BELOW_THE_EDGE = [...BASE, "store", ...USE_CASES];
 const GUIDES = ["shipped-files", "operations-guide"];
-const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "cli"];
+const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "modules", "api", "web", "config", "service", "cli"];
+/** The modules in their order. A module may import only those before it. */
+const MODULE_ORDER = ["refunds", "partners", "accounts", "jobs", "token-api", "feeds"];
 
 /** The rooms that each room may import besides itself. Only the service (service.ts and service/) imports `outside`. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -55,8 +57,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	web: [...BELOW_THE_EDGE, "request-notes", ...GUIDES],
 	outside: [...BASE],
 	watch: [...BELOW_THE_EDGE, "config"],
+	module: [...BASE, "store"],
+	modules: [...BELOW_THE_EDGE, "module"],
 	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
-	service: [...BELOW_THE_EDGE, "app", "api", "config", "outside", "package.json"],
+	service: [...BELOW_THE_EDGE, "modules", "app", "api", "config", "outside", "package.json"],
 	// Options are read and shown as the shop's own command does it.
 	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
 	main: [...ALL_BUT_OUTSIDE, "package.json"],
@@ -108,6 +112,8 @@ function judge(file: string, target: string): string | undefined {
 	if (allowed === undefined) return `${file}: ${room} has no line in the import law (test/import-law.ts)`;
 	if (targetRoom !== room && !allowed.includes(targetRoom))
 		return `${file}: ${room} must not import ${targetRoom} (${target})`;
+	if (MODULE_ORDER.indexOf(moduleOf(target)) > MODULE_ORDER.indexOf(moduleOf(file)) && moduleOf(file) !== "")
+		return `${file}: ${moduleOf(file)} must not import a later module (${target})`;
 }
 
 /** Types count too: two files that need each other's types are one file, or three. */
@@ -139,6 +145,11 @@ function targetsOf(file: string): string[] {
 function roomOf(path: string): string {
 	const [top = "", second = ""] = path.split("/");
 	return top === "src" ? second.replace(/(?:\.test|\.test-support)?\.ts$/, "") : top;
+}
+
+/** The folder below src/modules, and empty for files elsewhere. */
+function moduleOf(path: string): string {
+	return /^src\/modules\/([^/]+)\//.exec(path)?.[1] ?? "";
 }
 
 /** The folder below test; undefined for files elsewhere, and empty for one directly in test. */

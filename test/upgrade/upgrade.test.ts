@@ -8,8 +8,8 @@ import { recordConversion } from "../../src/conversions/record.ts";
 import { EVENT_TYPES } from "../../src/domain/conversion.ts";
 import { findCommission } from "../../src/domain/rate.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import { commissionsOf } from "../../src/store/queries/credits.ts";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { changeCommission, lockPartnership } from "../../src/store/queries/partners.ts";
 import {
 	findProgrammesById,

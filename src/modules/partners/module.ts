@@ -1,0 +1,7 @@
+import type { Module } from "../../module.ts";
+import { PARTNER_RULES } from "../../store/queries/partner-rules.ts";
+
+export const PARTNERS: Module = {
+	name: "partners",
+	checks: PARTNER_RULES,
+};
