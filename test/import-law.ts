@@ -58,8 +58,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	outside: [...BASE],
 	watch: [...BELOW_THE_EDGE, "config"],
 	module: [...BASE, "store"],
-	modules: [...BELOW_THE_EDGE, "module"],
-	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
+	"site-module": ["web"],
+	modules: [...BELOW_THE_EDGE, "module", "site-module", "web"],
+	"site-modules": [...BASE, "modules", "site-module", "web"],
+	app: [...BELOW_THE_EDGE, "request-notes", "api", "web", "site-modules"],
 	service: [...BELOW_THE_EDGE, "modules", "app", "api", "config", "outside", "package.json"],
 	// Options are read and shown as the shop's own command does it.
 	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
@@ -87,6 +89,7 @@ const problems = [
 		? [`${PORTS}: interfaces only, import type`]
 		: []),
 	...findCycles(),
+	...findPagesOfWorkers(),
 ];
 for (const problem of new Set(problems)) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
@@ -129,6 +132,14 @@ function findCycles(): string[] {
 		return found;
 	};
 	return files.flatMap((file) => (done.has(file) ? [] : visit(file, [file])));
+}
+
+/** A worker loads modules.ts, and must not load any page, because pages are half of a process's memory. */
+function findPagesOfWorkers(): string[] {
+	const loaded = new Set(["src/modules.ts"]);
+	for (const file of loaded) for (const target of targets.get(file) ?? []) loaded.add(target);
+	const page = [...loaded].find((file) => roomOf(file) === "web");
+	return page === undefined ? [] : [`${page}: loaded by src/modules.ts, and so by every worker`];
 }
 
 /** Files of ours; packages and Node's own modules are no rooms. */

@@ -7,10 +7,10 @@ import { test } from "node:test";
 import { TOKEN_ROUTES } from "../api/token-api/routes.ts";
 import type { TokenRight } from "../domain/api-token.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import { ROUTES } from "../site-modules.ts";
 import { FIELDS, openEveryPage, type Visitor } from "./every-page.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
-import { ROUTES } from "./site.ts";
 import { type Browser, PASSWORD, type Shown } from "./test-site.test-support.ts";
 
 type Outcome =

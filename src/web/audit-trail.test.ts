@@ -14,6 +14,7 @@ import { failDeliveries } from "../../test/support/undelivered.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
 import { workOffJobs } from "../jobs/work.ts";
+import { ROUTES } from "../site-modules.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { findPartnerReceiver } from "../store/queries/receivers.ts";
@@ -22,7 +23,6 @@ import type { Store } from "../store/store.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { addCreditingProgramme, addPartner, join } from "./partners/partner-shop.test-support.ts";
-import { ROUTES } from "./site.ts";
 import {
 	type Browser,
 	createTestSite,

@@ -9,9 +9,9 @@ import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/ro
 import { COMMAND_LINE } from "../people/actor.ts";
 import { invitePerson } from "../people/invitations.ts";
 import { activateSecret, prepareSecret } from "../programmes/signing-secret.ts";
+import { ROUTES } from "../site-modules.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
 import type { Route } from "./routes.ts";
-import { ROUTES } from "./site.ts";
 import { type Browser, newEmail } from "./test-site.test-support.ts";
 
 const PROGRAMME = "/programmes/:programmeId";

@@ -3,10 +3,10 @@
 
 import type { TestContext } from "node:test";
 import { HonoRequest } from "hono/request";
+import { ROUTES } from "../../src/site-modules.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type EveryPage, FIELDS, type Visitor } from "../../src/web/every-page.test-support.ts";
 import type { Access, Route } from "../../src/web/routes.ts";
-import { ROUTES } from "../../src/web/site.ts";
 import { type Browser, NEW_PASSWORD, PASSWORD, type Shown } from "../../src/web/test-site.test-support.ts";
 
 export interface FoundForm {

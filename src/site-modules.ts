@@ -1,0 +1,28 @@
+// The part of modules.ts for processes that answer people and shops. A worker does not load this file.
+
+import { ACCOUNTS_SITE } from "./modules/accounts/site.ts";
+import { JOBS_SITE } from "./modules/jobs/site.ts";
+import { PARTNERS_SITE } from "./modules/partners/site.ts";
+import { REFUNDS_SITE } from "./modules/refunds/site.ts";
+import { TOKEN_API_SITE } from "./modules/token-api/site.ts";
+import type { SiteModule } from "./site-module.ts";
+import type { Route } from "./web/routes.ts";
+import { CORE_ROUTES } from "./web/site.ts";
+
+/** Pages and calls of the modules, in the order of modules.ts. */
+export const SITE_MODULES: readonly SiteModule[] = [
+	REFUNDS_SITE,
+	PARTNERS_SITE,
+	ACCOUNTS_SITE,
+	JOBS_SITE,
+	TOKEN_API_SITE,
+];
+
+/**
+ * All pages and forms. The first matching route answers, so the routes of modules come before those of the core. Otherwise
+ * the "bulk" in the address of a job would be taken for the id of a conversion.
+ */
+export const ROUTES: readonly Route[] = [
+	...SITE_MODULES.flatMap(({ routes = [] }) => routes),
+	...CORE_ROUTES,
+];
