@@ -29,7 +29,7 @@ import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
 import { createCallers } from "./programmes/callers.ts";
 import { recordOf } from "./request-notes.ts";
-import { ROUTES } from "./site-modules.ts";
+import { SITE_LISTS } from "./site-modules.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
@@ -126,7 +126,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }, ROUTES));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }, SITE_LISTS));
 	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });

@@ -4,7 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { globSync } from "node:fs";
 import { test } from "node:test";
 import { MODULES } from "./modules.ts";
-import { ROUTES, SITE_MODULES } from "./site-modules.ts";
+import { SITE_LISTS, SITE_MODULES } from "./site-modules.ts";
 
 /** Returns what the files of this name export, by the folder of the module. */
 async function readDefinitions(file: "module.ts" | "site.ts"): Promise<Map<string, unknown>> {
@@ -33,9 +33,9 @@ test("the pages and calls of every module are in their list, in the order of the
 });
 
 test("no route hides a later one", () => {
-	for (const { method, path } of ROUTES) {
+	for (const { method, path } of SITE_LISTS.routes) {
 		const words = path.replace(/:\w+/g, "some-id").split("/");
-		const answering = ROUTES.find((route) => {
+		const answering = SITE_LISTS.routes.find((route) => {
 			const parts = route.path.split("/");
 			const isMatch = parts.every(
 				(part, index) => part === words[index] || (part.startsWith(":") && words[index] !== ""),

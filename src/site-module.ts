@@ -1,8 +1,10 @@
 // What a module adds to a process that answers people and shops. module.ts has the rest.
 
+import type { MenuAdditions } from "./web/menu.ts";
 import type { Route } from "./web/routes.ts";
 
 export interface SiteModule {
 	/** Pages and forms. */
 	routes?: readonly Route[];
+	menus?: MenuAdditions;
 }

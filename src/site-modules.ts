@@ -6,8 +6,8 @@ import { PARTNERS_SITE } from "./modules/partners/site.ts";
 import { REFUNDS_SITE } from "./modules/refunds/site.ts";
 import { TOKEN_API_SITE } from "./modules/token-api/site.ts";
 import type { SiteModule } from "./site-module.ts";
-import type { Route } from "./web/routes.ts";
-import { CORE_ROUTES } from "./web/site.ts";
+import { joinMenus } from "./web/menu.ts";
+import { CORE_ROUTES, type SiteLists } from "./web/site.ts";
 
 /** Pages and calls of the modules, in the order of modules.ts. */
 export const SITE_MODULES: readonly SiteModule[] = [
@@ -18,11 +18,9 @@ export const SITE_MODULES: readonly SiteModule[] = [
 	TOKEN_API_SITE,
 ];
 
-/**
- * All pages and forms. The first matching route answers, so the routes of modules come before those of the core. Otherwise
- * the "bulk" in the address of a job would be taken for the id of a conversion.
- */
-export const ROUTES: readonly Route[] = [
-	...SITE_MODULES.flatMap(({ routes = [] }) => routes),
-	...CORE_ROUTES,
-];
+export const SITE_LISTS: SiteLists = {
+	// The routes of modules come before those of the core. Otherwise the "bulk" in the address of a job would be taken for the
+	// id of a conversion.
+	routes: [...SITE_MODULES.flatMap(({ routes = [] }) => routes), ...CORE_ROUTES],
+	menus: joinMenus(SITE_MODULES.map(({ menus = {} }) => menus)),
+};

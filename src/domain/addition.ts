@@ -1,9 +1,18 @@
 // Entries that a module adds to a list of the core, such as links to a menu.
 
 export interface Addition<Entry> {
-	/** Name of the entry that the new ones follow, or null if they are the last ones so far. */
-	after: string | null;
+	/** Name of the entry that the new ones follow, or null if they are added at the end. */
+	follows: string | null;
 	entries: readonly Entry[];
+}
+
+/** Adds entries directly after the one with this name. */
+export function after<Entry>(name: string, ...entries: readonly Entry[]): Addition<Entry> {
+	return { follows: name, entries };
+}
+
+export function atEnd<Entry>(...entries: readonly Entry[]): Addition<Entry> {
+	return { follows: null, entries };
 }
 
 /**
@@ -16,11 +25,12 @@ export function withAdditions<Entry>(
 	nameOf: (entry: Entry) => string,
 ): readonly Entry[] {
 	const joined = [...list];
-	for (const { after, entries } of additions) {
-		const index = after === null ? joined.length : joined.findIndex((entry) => nameOf(entry) === after) + 1;
-		if (index === 0 && after !== null)
-			throw new Error(`entries are added after “${after}”, which is not in the list`);
-		joined.splice(index, 0, ...entries);
+	for (const { follows, entries } of additions) {
+		const before =
+			follows === null ? joined.length - 1 : joined.findIndex((entry) => nameOf(entry) === follows);
+		if (follows !== null && before === -1)
+			throw new Error(`entries follow “${follows}”, which is not in the list`);
+		joined.splice(before + 1, 0, ...entries);
 	}
 	return joined;
 }

@@ -1,4 +1,4 @@
-// Tests who may open each page, send each form and make each call with a token. The test tries every route in ROUTES as
+// Tests who may open each page, send each form and make each call with a token. The test tries every route in SITE_LISTS.routes as
 // every kind of visitor, and every call in TOKEN_ROUTES with every kind of token, and expects the outcome that the
 // route's `access` or `right` promises. A new route is therefore tested automatically.
 
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { TOKEN_ROUTES } from "../api/token-api/routes.ts";
 import type { TokenRight } from "../domain/api-token.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { ROUTES } from "../site-modules.ts";
+import { SITE_LISTS } from "../site-modules.ts";
 import { FIELDS, openEveryPage, type Visitor } from "./every-page.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
@@ -72,7 +72,7 @@ test("a visitor without the right is redirected or sees no such page, and nothin
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
 		const before = await shop.site.storedText();
-		for (const route of ROUTES) {
+		for (const route of SITE_LISTS.routes) {
 			const expected = EXPECTED[route.access][visitor];
 			if (expected === "allowed") continue;
 			const path = pathOf(route);
@@ -97,7 +97,7 @@ test("a form from another site is refused, and nothing changes", async (t) => {
 	const { shop, visit, pathOf } = await openEveryPage(t);
 	const senders = { nobody: await visit("nobody"), owner: await visit("owner"), staff: await visit("staff") };
 	const before = await shop.site.storedText();
-	for (const route of ROUTES.filter(({ method }) => method === "POST")) {
+	for (const route of SITE_LISTS.routes.filter(({ method }) => method === "POST")) {
 		for (const [sender, browser] of Object.entries(senders)) {
 			if (EXPECTED[route.access][sender as keyof typeof senders] !== "allowed") continue;
 			for (const options of FOREIGN_FORMS) {
@@ -113,7 +113,7 @@ test("a visitor with the right is answered, with the strict headers and without 
 	const { visit, pathOf } = await openEveryPage(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
-		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
+		for (const route of SITE_LISTS.routes.filter(({ method }) => method === "GET")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
 			// Staff belong to no programme, so they have none to leave.
 			if (visitor === "staff" && route.path.endsWith("/leave")) continue;

@@ -8,7 +8,7 @@ import { createNetworkTallies } from "../conversions/tally.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import { createAuth } from "../people/auth.ts";
 import type { LookUp, TemporaryFiles } from "../ports.ts";
-import { ROUTES } from "../site-modules.ts";
+import { SITE_LISTS } from "../site-modules.ts";
 import { createSite } from "./site.ts";
 import { Browser, openAsOwner, openTestSite, type Shown } from "./test-site.test-support.ts";
 
@@ -178,7 +178,7 @@ test("pages are served while forms wait for name servers that do not answer", {
 				},
 			},
 		},
-		ROUTES,
+		SITE_LISTS,
 	);
 	const signIn = async (person: Parameters<typeof site.signIn>[0]): Promise<Browser> => {
 		const browser = new Browser((path, init, env) => watched.request(path, init, env));

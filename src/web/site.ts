@@ -26,6 +26,7 @@ import * as keys from "./integration/keys-page.ts";
 import { changeSecret } from "./integration/secret-section.ts";
 import * as signature from "./integration/signature-page.ts";
 import * as test from "./integration/test-section.ts";
+import type { Menus } from "./menu.ts";
 import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
@@ -183,12 +184,18 @@ export const CORE_ROUTES: readonly Route[] = [
 	form(`${PERSON_DATA}/erase`, "staff", personData.erasePersonData),
 ];
 
-/** Creates the site with these routes, of which the first that matches a request answers it. */
-export function createSite(webDeps: WebDeps, routes: readonly Route[]): Hono<WebEnv> {
+export interface SiteLists {
+	/** Pages and forms of the core and of all modules. The first route that matches a request answers it. */
+	routes: readonly Route[];
+	menus: Menus;
+}
+
+export function createSite(webDeps: WebDeps, { routes, menus }: SiteLists): Hono<WebEnv> {
 	const deps: PageDeps = {
 		...webDeps,
 		tallies: createTallies(webDeps),
 		earnedTallies: createEarnedTallies(webDeps),
+		menus,
 	};
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {

@@ -21,7 +21,7 @@ import { createAdmission } from "../../src/concurrency/admission.ts";
 import { createSubTotals } from "../../src/conversions/sub-totals.ts";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import { createAuth } from "../../src/people/auth.ts";
-import { ROUTES } from "../../src/site-modules.ts";
+import { SITE_LISTS } from "../../src/site-modules.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
 import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
@@ -110,7 +110,7 @@ test("the document describes exactly the routes that are not pages, with exactly
 			networkTallies: createNetworkTallies(shop.deps),
 			subTotals: createSubTotals(shop.deps),
 		},
-		ROUTES,
+		SITE_LISTS,
 	);
 	const pages = new Set(site.routes.map(({ path }) => path));
 	/** Routes that are not part of the API: the document itself, the partners' links and unknown paths. */

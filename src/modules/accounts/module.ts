@@ -1,7 +1,8 @@
+import { after } from "../../domain/addition.ts";
 import type { Module } from "../../module.ts";
 import { MONEY_RULES } from "../../store/queries/money-rules.ts";
 
 export const ACCOUNTS: Module = {
 	name: "accounts",
-	checks: [{ after: "receivers have a Postback URL that is not on record", entries: MONEY_RULES }],
+	checks: [after("receivers have a Postback URL that is not on record", ...MONEY_RULES)],
 };

@@ -14,7 +14,7 @@ import { invitePartner } from "../../partners/partners.ts";
 import { addPartnership, changeState } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { savePartnerUrl } from "../../programmes/postback-url.ts";
-import { ROUTES } from "../../site-modules.ts";
+import { SITE_LISTS } from "../../site-modules.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson, signsInFor } from "../../store/queries/partners.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
@@ -29,7 +29,7 @@ import {
 	type PartnerShop,
 } from "./partner-shop.test-support.ts";
 
-const PAGES = ROUTES.filter(({ access, method }) => access === "partner" && method === "GET");
+const PAGES = SITE_LISTS.routes.filter(({ access, method }) => access === "partner" && method === "GET");
 const TARGET = "https://shop.example/shoes";
 
 async function makeLink(shop: PartnerShop, fields: Record<string, string> = {}) {
