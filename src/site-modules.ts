@@ -1,5 +1,6 @@
 // The part of modules.ts for processes that answer people and shops. A worker does not load this file.
 
+import type { TokenRoute } from "./api/token-api/route.ts";
 import { ACCOUNTS_SITE } from "./modules/accounts/site.ts";
 import { JOBS_SITE } from "./modules/jobs/site.ts";
 import { PARTNERS_SITE } from "./modules/partners/site.ts";
@@ -24,3 +25,9 @@ export const SITE_LISTS: SiteLists = {
 	routes: [...SITE_MODULES.flatMap(({ routes = [] }) => routes), ...CORE_ROUTES],
 	menus: joinMenus(SITE_MODULES.map(({ menus = {} }) => menus)),
 };
+
+/**
+ * All calls of the APIs of the network and of partners. They drive the routing (app.ts), the OpenAPI document and the test of
+ * rights.
+ */
+export const TOKEN_CALLS: readonly TokenRoute[] = SITE_MODULES.flatMap(({ calls = [] }) => calls);

@@ -58,9 +58,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	outside: [...BASE],
 	watch: [...BELOW_THE_EDGE, "config"],
 	module: [...BASE, "store"],
-	"site-module": ["web"],
-	modules: [...BELOW_THE_EDGE, "module", "site-module", "web"],
-	"site-modules": [...BASE, "modules", "site-module", "web"],
+	"site-module": ["web", "api"],
+	modules: [...BELOW_THE_EDGE, "module", "site-module", "web", "api"],
+	"site-modules": [...BASE, "modules", "site-module", "web", "api"],
 	app: [...BELOW_THE_EDGE, "request-notes", "api", "web", "site-modules"],
 	service: [...BELOW_THE_EDGE, "modules", "app", "api", "config", "outside", "package.json"],
 	// Options are read and shown as the shop's own command does it.

@@ -1,13 +1,12 @@
 // Tests who may open each page, send each form and make each call with a token. The test tries every route in SITE_LISTS.routes as
-// every kind of visitor, and every call in TOKEN_ROUTES with every kind of token, and expects the outcome that the
+// every kind of visitor, and every call in TOKEN_CALLS with every kind of token, and expects the outcome that the
 // route's `access` or `right` promises. A new route is therefore tested automatically.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TOKEN_ROUTES } from "../api/token-api/routes.ts";
 import type { TokenRight } from "../domain/api-token.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { SITE_LISTS } from "../site-modules.ts";
+import { SITE_LISTS, TOKEN_CALLS } from "../site-modules.ts";
 import { FIELDS, openEveryPage, type Visitor } from "./every-page.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
@@ -146,7 +145,7 @@ const CALLS: Readonly<Record<TokenRight, Readonly<Record<TokenState, string | nu
 })();
 
 test("a call that reads needs a token that reads, and a call that changes one that may change", () => {
-	for (const { method, path, right } of TOKEN_ROUTES) {
+	for (const { method, path, right } of TOKEN_CALLS) {
 		const ofNetwork = method === "GET" ? "read" : "manage";
 		assert.equal(right, path.startsWith("/v1/partner/") ? "partner" : ofNetwork, `${method} ${path}`);
 	}
@@ -181,7 +180,7 @@ test("a call without the right is refused with its code, and nothing changes", a
 	};
 	const before = await stored();
 	for (const [state, token] of Object.entries(tokens)) {
-		for (const { method, path, right } of TOKEN_ROUTES) {
+		for (const { method, path, right } of TOKEN_CALLS) {
 			const expected = CALLS[right][state as TokenState];
 			const target = path.replace(/\{\w+\}/g, "x");
 			const headers = token === null ? {} : { authorization: `Bearer ${token}` };

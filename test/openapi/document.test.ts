@@ -21,12 +21,12 @@ import { createAdmission } from "../../src/concurrency/admission.ts";
 import { createSubTotals } from "../../src/conversions/sub-totals.ts";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import { createAuth } from "../../src/people/auth.ts";
-import { SITE_LISTS } from "../../src/site-modules.ts";
+import { SITE_LISTS, TOKEN_CALLS } from "../../src/site-modules.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
 import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 
-const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);
 const api = new DescribedApi(document);
 
 async function readDocument(shop: Pick<TestShop, "request">): Promise<OpenApiDocument> {

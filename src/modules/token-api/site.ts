@@ -1,3 +1,4 @@
+import { TOKEN_ROUTES } from "../../api/token-api/routes.ts";
 import { atEnd } from "../../domain/addition.ts";
 import type { SiteModule } from "../../site-module.ts";
 import { partnerApiPath } from "../../web/paths.ts";
@@ -8,4 +9,5 @@ export const TOKEN_API_SITE: SiteModule = {
 	menus: {
 		partner: [atEnd({ area: "partner-api", path: partnerApiPath, label: "API" })],
 	},
+	calls: TOKEN_ROUTES,
 };
