@@ -3,9 +3,12 @@
 
 import type { Addition } from "./domain/addition.ts";
 import type { LedgerRule } from "./store/queries/ledger.ts";
+import type { PruneRule } from "./store/queries/prune.ts";
 
 export interface Module {
 	name: string;
 	/** Rules that `ringback verify` checks. */
 	checks?: readonly Addition<LedgerRule>[];
+	/** Rules that remove old rows. */
+	pruneRules?: readonly Addition<PruneRule>[];
 }

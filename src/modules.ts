@@ -10,6 +10,7 @@ import { PARTNERS } from "./modules/partners/module.ts";
 import { REFUNDS } from "./modules/refunds/module.ts";
 import { TOKEN_API } from "./modules/token-api/module.ts";
 import { CORE_RULES, type LedgerRule } from "./store/queries/ledger.ts";
+import { CORE_PRUNE_RULES, type PruneRule } from "./store/queries/prune.ts";
 
 /** All modules. A module may import only those before it. */
 export const MODULES: readonly Module[] = [REFUNDS, PARTNERS, ACCOUNTS, JOBS, TOKEN_API, FEEDS];
@@ -19,4 +20,11 @@ export const LEDGER_RULES: readonly LedgerRule[] = withAdditions(
 	CORE_RULES,
 	MODULES.flatMap(({ checks = [] }) => checks),
 	({ problem }) => problem,
+);
+
+/** The rules that remove old rows, in the order in which they run. */
+export const PRUNE_RULES: readonly PruneRule[] = withAdditions(
+	CORE_PRUNE_RULES,
+	MODULES.flatMap(({ pruneRules = [] }) => pruneRules),
+	({ name }) => name,
 );

@@ -3,6 +3,7 @@
 
 import { Engine } from "../callbacks/engine.ts";
 import { NO_ENGINE, type ProcessEngine } from "../domain/process.ts";
+import { PRUNE_RULES } from "../modules.ts";
 import type { Load } from "../ports.ts";
 import { startChores, startJobChore, startTelling } from "../watch/chores.ts";
 import { type InstallationWatch, WATCH_INTERVAL_MS } from "../watch/installation-watch.ts";
@@ -98,7 +99,7 @@ function startDelivery(workplace: Workplace, load: Load): Delivery {
 		onNotice: () => chores.mailNow(),
 	});
 	const { retentionDays, statementYears } = config;
-	const chores = startChores({ ...workplace, retentionDays, statementYears });
+	const chores = startChores({ ...workplace, retentionDays, statementYears, pruneRules: PRUNE_RULES });
 	return {
 		engine,
 		async stop() {

@@ -13,20 +13,8 @@ import { tellSales } from "../mail/sale-news.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type ErasureWorkDeps, workOffErasures } from "../privacy/erasure-work.ts";
-import { eraseOldStatements } from "../privacy/statement-texts.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
-import {
-	giveBackSpace,
-	pruneAccess,
-	pruneClicks,
-	pruneDeliveries,
-	pruneExpired,
-	pruneKeptKeys,
-	pruneLog,
-	pruneMails,
-	pruneShortLived,
-	pruneSmall,
-} from "../store/queries/prune.ts";
+import { type PruneRule, pruneShortLived } from "../store/queries/prune.ts";
 import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
@@ -44,6 +32,8 @@ export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps, Erasur
 	retentionDays: number;
 	/** Years for which statements of erased partners keep their parties. */
 	statementYears: number;
+	/** The rules of the core and of all modules, in the order in which they run. */
+	pruneRules: readonly PruneRule[];
 }
 
 export interface Chores {
@@ -106,20 +96,12 @@ export function startChores(deps: ChoresDeps): Chores {
 }
 
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
-	const { store, clock, retentionDays } = deps;
+	const { store, clock, retentionDays, statementYears, pruneRules } = deps;
 	const nowMs = clock.nowMs();
 	const olderThanMs = nowMs - retentionDays * DAY_MS;
-	await pruneAccess(store, nowMs);
-	await pruneMails(store, nowMs);
-	await pruneKeptKeys(store, nowMs);
-	await pruneSmall(store, olderThanMs);
-	await pruneDeliveries(store, clock, olderThanMs, isStopping);
-	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);
-	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
-	await pruneClicks(store, clock, olderThanMs, isStopping);
-	await pruneExpired(store, clock, olderThanMs, isStopping);
-	await eraseOldStatements(deps, deps.statementYears, isStopping);
-	await giveBackSpace(store, clock, isStopping);
+	for (const { prune } of pruneRules) {
+		await prune({ store, clock, nowMs, olderThanMs, statementYears, isStopping });
+	}
 }
 
 /**

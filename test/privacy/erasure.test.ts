@@ -12,6 +12,7 @@ import { SECOND_ROUND_AFTER_MS, workOffErasures } from "../../src/privacy/erasur
 import { eraseOldStatements } from "../../src/privacy/statement-texts.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
 import { findErasure } from "../../src/store/queries/erasures.ts";
+import { pruneApplications, pruneSaleNews } from "../../src/store/queries/partner-prune.ts";
 import { findPersonById } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import { pruneAccess, pruneLog, pruneMails } from "../../src/store/queries/prune.ts";
@@ -201,7 +202,9 @@ eachDatabase("the erasure of a partner", (database) => {
 		site.moveClock(8 * DAY_MS);
 		const nowMs = () => site.deps.clock.nowMs();
 		await pruneMails(database.store, nowMs());
+		await pruneSaleNews(database.store, nowMs());
 		await pruneAccess(database.store, nowMs());
+		await pruneApplications(database.store, nowMs());
 		await workOffJobs(site.deps, NEVER);
 		deepEqual(await find(), columnsOf("legal", "log"));
 		site.moveClock(180 * DAY_MS);

@@ -6,6 +6,7 @@ import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/send-buffer.ts";
 import type { KeyRing } from "../../src/domain/key-ring.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
+import { PRUNE_RULES } from "../../src/modules.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
 import type { StatementsDeps } from "../../src/statements/deps.ts";
@@ -159,6 +160,7 @@ export class ServiceProcess implements Owner {
 			publicUrl: PUBLIC_URL,
 			retentionDays: RETENTION_DAYS,
 			statementYears: STATEMENT_YEARS,
+			pruneRules: PRUNE_RULES,
 			keyRing: site.keyRing,
 		});
 		const jobDeps = { store, clock, random, log, mails, keyRing: site.keyRing, publicUrl: PUBLIC_URL };

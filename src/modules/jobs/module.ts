@@ -1,3 +1,10 @@
+import { after } from "../../domain/addition.ts";
 import type { Module } from "../../module.ts";
+import { pruneJobs } from "../../store/queries/jobs.ts";
 
-export const JOBS: Module = { name: "jobs" };
+export const JOBS: Module = {
+	name: "jobs",
+	pruneRules: [
+		after("notices", { name: "jobs", prune: ({ store, olderThanMs }) => pruneJobs(store, olderThanMs) }),
+	],
+};

@@ -1,7 +1,9 @@
 import type { Module } from "../../module.ts";
+import { PARTNER_PRUNE_RULES } from "../../store/queries/partner-prune.ts";
 import { PARTNER_RULES } from "../../store/queries/partner-rules.ts";
 
 export const PARTNERS: Module = {
 	name: "partners",
 	checks: PARTNER_RULES,
+	pruneRules: PARTNER_PRUNE_RULES,
 };
