@@ -4,6 +4,7 @@
 import type { Addition } from "./domain/addition.ts";
 import type { LedgerRule } from "./store/queries/ledger.ts";
 import type { PruneRule } from "./store/queries/prune.ts";
+import type { ModuleChore } from "./watch/chores.ts";
 
 export interface Module {
 	name: string;
@@ -11,4 +12,6 @@ export interface Module {
 	checks?: readonly Addition<LedgerRule>[];
 	/** Rules that remove old rows. */
 	pruneRules?: readonly Addition<PruneRule>[];
+	/** Periodic work. */
+	chores?: readonly ModuleChore[];
 }

@@ -11,6 +11,7 @@ import { REFUNDS } from "./modules/refunds/module.ts";
 import { TOKEN_API } from "./modules/token-api/module.ts";
 import { CORE_RULES, type LedgerRule } from "./store/queries/ledger.ts";
 import { CORE_PRUNE_RULES, type PruneRule } from "./store/queries/prune.ts";
+import type { ModuleChore } from "./watch/chores.ts";
 
 /** All modules. A module may import only those before it. */
 export const MODULES: readonly Module[] = [REFUNDS, PARTNERS, ACCOUNTS, JOBS, TOKEN_API, FEEDS];
@@ -21,6 +22,9 @@ export const LEDGER_RULES: readonly LedgerRule[] = withAdditions(
 	MODULES.flatMap(({ checks = [] }) => checks),
 	({ problem }) => problem,
 );
+
+/** The chores of the modules. Those of the core are in watch/chores.ts. */
+export const MODULE_CHORES: readonly ModuleChore[] = MODULES.flatMap(({ chores = [] }) => chores);
 
 /** The rules that remove old rows, in the order in which they run. */
 export const PRUNE_RULES: readonly PruneRule[] = withAdditions(

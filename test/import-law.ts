@@ -57,7 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	web: [...BELOW_THE_EDGE, "request-notes", ...GUIDES],
 	outside: [...BASE],
 	watch: [...BELOW_THE_EDGE, "config"],
-	module: [...BASE, "store"],
+	module: [...BASE, "store", "watch"],
 	"site-module": ["web", "api"],
 	modules: [...BELOW_THE_EDGE, "module", "site-module", "web", "api"],
 	"site-modules": [...BASE, "modules", "site-module", "web", "api"],

@@ -6,7 +6,7 @@ import { beforeEach, test } from "node:test";
 import type { Insertable } from "kysely";
 import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
-import { PRUNE_RULES } from "../../src/modules.ts";
+import { MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { addClicks, EVER, sumClicks } from "../../src/store/queries/clicks.ts";
@@ -331,6 +331,7 @@ eachDatabase("retention", (database) => {
 			retentionDays: 7,
 			statementYears: 10,
 			pruneRules: PRUNE_RULES,
+			moduleChores: MODULE_CHORES,
 			keyRing: createKeyRing([new Uint8Array(32)]),
 		});
 		t.after(() => chores.stop());

@@ -1,4 +1,5 @@
 import { after } from "../../domain/addition.ts";
+import { createJobWork } from "../../jobs/work.ts";
 import type { Module } from "../../module.ts";
 import { pruneJobs } from "../../store/queries/jobs.ts";
 
@@ -7,4 +8,5 @@ export const JOBS: Module = {
 	pruneRules: [
 		after("notices", { name: "jobs", prune: ({ store, olderThanMs }) => pruneJobs(store, olderThanMs) }),
 	],
+	chores: [{ name: "jobs", runsIn: "every process", prepare: createJobWork }],
 };
