@@ -24,9 +24,7 @@ const USE_CASES = [
 const BASE = ["domain", "ports", "concurrency"];
 const BELOW_THE_EDGE = [...BASE, "store", ...USE_CASES];
 const GUIDES = ["shipped-files", "operations-guide"];
-const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "modules", "api", "web", "config", "service", "cli"];
-/** The modules in their order. A module may import only those before it. */
-const MODULE_ORDER = ["refunds", "partners", "accounts", "jobs", "token-api", "feeds"];
+const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "cli"];
 
 /** The rooms that each room may import besides itself. Only the service (service.ts and service/) imports `outside`. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -76,6 +74,9 @@ const ROOT = process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url));
 /** As Biome formats them, and `import("…")`. */
 const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
+/** The modules in the order of their list. A module may import only those before it. */
+const moduleOrder = readModuleOrder();
+
 const files = globSync("{src,receiver,test,demo,bench,release}/**/*.ts", {
 	cwd: ROOT,
 	exclude: ["**/node_modules/**"],
@@ -115,8 +116,9 @@ function judge(file: string, target: string): string | undefined {
 	if (allowed === undefined) return `${file}: ${room} has no line in the import law (test/import-law.ts)`;
 	if (targetRoom !== room && !allowed.includes(targetRoom))
 		return `${file}: ${room} must not import ${targetRoom} (${target})`;
-	if (MODULE_ORDER.indexOf(moduleOf(target)) > MODULE_ORDER.indexOf(moduleOf(file)) && moduleOf(file) !== "")
-		return `${file}: ${moduleOf(file)} must not import a later module (${target})`;
+	const [module, targetModule] = [moduleOf(file), moduleOf(target)];
+	if (module !== "" && moduleOrder.indexOf(targetModule) > moduleOrder.indexOf(module))
+		return `${file}: ${module} must not import ${targetModule}, which is a later module (${target})`;
 }
 
 /** Types count too: two files that need each other's types are one file, or three. */
@@ -156,6 +158,13 @@ function targetsOf(file: string): string[] {
 function roomOf(path: string): string {
 	const [top = "", second = ""] = path.split("/");
 	return top === "src" ? second.replace(/(?:\.test|\.test-support)?\.ts$/, "") : top;
+}
+
+/** The folders of the modules, whose names in the list are written as constants. */
+function readModuleOrder(): string[] {
+	const list =
+		/\bMODULES:[^=]*= \[([^\]]*)\]/.exec(readFileSync(join(ROOT, "src/modules.ts"), "utf8"))?.[1] ?? "";
+	return [...list.matchAll(/\w+/g)].map(([name]) => name.toLowerCase().replaceAll("_", "-"));
 }
 
 /** The folder below src/modules, and empty for files elsewhere. */
