@@ -19,7 +19,6 @@ import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { honoPath, type TokenApiDeps } from "./api/token-api/route.ts";
-import { TOKEN_ROUTES } from "./api/token-api/routes.ts";
 import { createTokenCalls } from "./api/token-api/token-call.ts";
 import { createPartnerLinkCache } from "./clicks/partner-link-cache.ts";
 import { type Admission, createAdmission } from "./concurrency/admission.ts";
@@ -29,6 +28,7 @@ import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
 import { createCallers } from "./programmes/callers.ts";
 import { recordOf } from "./request-notes.ts";
+import { SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
@@ -112,7 +112,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	mountTokenCalls(rest, { ...deps, ...counts }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
-	const apiDocument = createApiDocument(deps);
+	const apiDocument = createApiDocument(deps, TOKEN_CALLS);
 	const answerDocument = createDocumentAnswer(apiDocument);
 	rest.get("/openapi.json", async (c) => {
 		const leave = await admission.admit("pages", callerBlock(c, deps) ?? "private addresses");
@@ -121,7 +121,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }, SITE_LISTS));
 	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
@@ -135,7 +135,7 @@ function mountTokenCalls(
 	admission: Admission,
 ): void {
 	const tokenCalls = createTokenCalls(deps, { admission, refuse: signedCalls.refuse });
-	for (const [path, routes] of Map.groupBy(TOKEN_ROUTES, honoPath)) {
+	for (const [path, routes] of Map.groupBy(TOKEN_CALLS, honoPath)) {
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
 			const route = routes.find(({ method }) => method === c.req.method);

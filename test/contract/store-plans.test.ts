@@ -78,12 +78,13 @@ import {
 	tellWatched,
 } from "../../src/store/queries/notices.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
+import { pruneClicks } from "../../src/store/queries/partner-prune.ts";
 import type { NamedPartnership } from "../../src/store/queries/partners.ts";
 import { hasPassword } from "../../src/store/queries/passwords.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
-import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
+import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { findPartnerReceiver, presentEndpoint } from "../../src/store/queries/receivers.ts";
 import { findRefunds, listRefunds } from "../../src/store/queries/refunds.ts";

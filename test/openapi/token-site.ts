@@ -3,6 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { describeApi } from "../../src/api/openapi/document.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -16,7 +17,7 @@ import {
 import { DescribedApi, mediaTypeOf, responseFor } from "./described-api.ts";
 
 const PUBLIC_URL = "https://ringback.example";
-const document = describeApi({ brand: "Service", publicUrl: PUBLIC_URL });
+const document = describeApi({ brand: "Service", publicUrl: PUBLIC_URL }, TOKEN_CALLS);
 const api = new DescribedApi(document);
 
 export interface TokenAnswer {

@@ -10,8 +10,8 @@ import { EVENT_TYPES } from "../../src/domain/conversion.ts";
 import { findCommission } from "../../src/domain/rate.ts";
 import { ALL_EVENTS, type ReceiverId } from "../../src/domain/receiver.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import { commissionsOf } from "../../src/store/queries/credits.ts";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { insertLocalAnswers, noteListener } from "../../src/store/queries/local-answers.ts";
 import { changeCommission, lockPartnership } from "../../src/store/queries/partners.ts";
 import {

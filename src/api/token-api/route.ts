@@ -1,5 +1,5 @@
-// The form of a call of the network's and the partners' APIs. One table of such routes (routes.ts) drives the routing, the
-// OpenAPI document and the test of rights.
+// The form of a call of the network's and the partners' APIs. One table of such routes (TOKEN_CALLS in site-modules.ts)
+// drives the routing, the OpenAPI document and the test of rights.
 
 import type * as z from "zod";
 import type { CachedSubTotals } from "../../conversions/sub-totals.ts";

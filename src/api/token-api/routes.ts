@@ -1,5 +1,4 @@
-// All calls of the network's and the partners' APIs. This table drives the routing (app.ts), the OpenAPI document
-// (openapi/token-operations.ts) and the test of rights.
+// The calls of the network's and the partners' APIs. Later modules add theirs to TOKEN_CALLS in site-modules.ts.
 
 import { CONVERSION_ROUTES } from "./conversion-calls.ts";
 import { MONEY_ROUTES } from "./money-calls.ts";

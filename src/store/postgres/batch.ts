@@ -31,9 +31,8 @@ import {
 	PARTNERSHIP_SELECT,
 	type PartnershipRow,
 	readPartnershipRow,
-	SHOP_TARGET_SELECT,
-	type ShopTarget,
-} from "../queries/queue.ts";
+} from "../queries/creditable-partnerships.ts";
+import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db, LockWaitMs } from "../store.ts";
 import { byOrder, CHANGING, CONVERSION, type Conversion } from "../tables/conversions.ts";
 import type { StoredCredit } from "../tables/partners.ts";

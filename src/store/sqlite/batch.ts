@@ -25,9 +25,8 @@ import {
 	PARTNERSHIP_SELECT,
 	type PartnershipRow,
 	readPartnershipRow,
-	SHOP_TARGET_SELECT,
-	type ShopTarget,
-} from "../queries/queue.ts";
+} from "../queries/creditable-partnerships.ts";
+import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db } from "../schema/tables.ts";
 import { CHANGING, CONVERSION, type Conversion, DECIDING } from "../tables/conversions.ts";
 

@@ -92,7 +92,7 @@ export function deliveryTables({
 			failed integer not null,
 			primary key (receiver_id, quarter_ms)
 		) ${clustered}`,
-		// This index serves sumCallbacks over all receivers, and pruneSmall.
+		// This index serves sumCallbacks over all receivers, and pruneCallbackCounts.
 		"create index callback_quarters_by_time on callback_quarters (quarter_ms)",
 	];
 }
