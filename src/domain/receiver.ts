@@ -39,4 +39,4 @@ export function isChosen(
 }
 
 /** Macro that tells a tracker whether the conversion is a test. */
-export const TEST_MACRO = "{test}";
+const TEST_MACRO = "{test}";
