@@ -6,9 +6,9 @@ import type { TestContext } from "node:test";
 import { createClock, START_MS, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
-import { addConversion, addProgramme } from "../../test/support/rows.ts";
+import { addProgramme } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
-import { oweEvents } from "../conversions/owe.ts";
+import { recordConversion } from "../conversions/record.ts";
 import { createKeyRing } from "../domain/key-ring.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
@@ -141,9 +141,13 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	let orders = 0;
 	/** Commits a sale of this process without announcing it. Orders are numbered from 1. */
 	const record = async (): Promise<Owed> => {
-		const conversion = await addConversion(store, programme.id, { order_id: String(++orders) });
-		const sale = { event: "conversion.recorded", conversion } as const;
-		return store.transact((trx) => oweEvents(trx, { store, clock, random }, [sale], [], clock.nowMs()));
+		const sale = { orderId: String(++orders), eventType: "SALE", basketValue: "100.00" } as const;
+		const report = { ...sale, source: "postback", occurredAtMs: null, isTest: false } as const;
+		const recorded = await store.transact((trx) =>
+			recordConversion(trx, { store, clock, random }, programme, report),
+		);
+		if (!recorded.ok) throw new Error(recorded.fault.code);
+		return recorded.value.owed;
 	};
 	return {
 		engine,

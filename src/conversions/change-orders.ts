@@ -142,7 +142,8 @@ export async function judgeFound<Done>(
 			recordOf: ({ id }, partnershipId) => facts.recordOf(id, partnershipId),
 		});
 		if (judgement.kind === "answer") return () => judgement.result;
-		const conversion = batch.apply(request, judgement.step);
+		const conversion = judgement.kind === "keep" ? present?.now : batch.apply(request, judgement.step);
+		if (conversion === undefined) throw new Error("there is no conversion to answer with");
 		return (withId: (conversion: Conversion) => Conversion) => succeed(judgement.done(withId(conversion)));
 	}
 }

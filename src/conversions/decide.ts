@@ -95,6 +95,7 @@ export function foresee(
 ): Result<DecidedRequest> {
 	const judged = judgeOn(conversion, { refunds }, decision, null, (decided) => decided);
 	if (judged.kind === "answer") return judged.result;
+	if (judged.kind === "keep") return succeed(judged.done(conversion));
 	const { step, done } = judged;
 	if ("sale" in step) throw new Error("a decision starts a conversion");
 	return succeed(done(composeChanged(conversion, step, nowMs)));
@@ -153,8 +154,8 @@ function judgeOn<Done>(
 			return { kind: "answer", result: { ok: false, fault: verdict.fault } };
 		case "already":
 			return {
-				kind: "answer",
-				result: succeed(done({ before: present, conversion: present, outcome: "already" })),
+				kind: "keep",
+				done: (conversion) => done({ before: conversion, conversion, outcome: "already" }),
 			};
 		case "apply": {
 			const reason = decision.move === "approve" ? null : decision.reason;

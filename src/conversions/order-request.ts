@@ -56,6 +56,8 @@ export interface CreditFacts {
 
 export type Judgement<Done> =
 	| { kind: "answer"; result: Result<Done> }
+	/** Changes nothing, and answers with the conversion as it is. */
+	| { kind: "keep"; done(conversion: Conversion): Done }
 	| { kind: "move"; step: Step; done(conversion: Conversion): Done };
 
 export function refuseBusy(): ReturnType<typeof refuse> {

@@ -136,13 +136,12 @@ function judgeRepeated(
 	if (present === null) throw new Error("a first report was taken for a repeated one");
 	const showsPixelWorks = confirmsPixel(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
-	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
-	if (storedCredit === undefined)
-		return { kind: "answer", result: succeed({ ...repeated, ...explainMissingCredit(programme, report) }) };
+	const repeated = { outcome: "DUPLICATE", showsPixelWorks, differs } as const;
+	const keepWith = (credit: Pick<Decided<RecordOutcome>, "credit">) =>
+		({ kind: "keep", done: (conversion: Conversion) => ({ ...repeated, conversion, ...credit }) }) as const;
+	if (storedCredit === undefined) return keepWith(explainMissingCredit(programme, report));
 	const credit = findBetterCredit(programme, report, present, about);
-	if (credit === undefined) {
-		return { kind: "answer", result: succeed({ ...repeated, credit: storedCredit.word }) };
-	}
+	if (credit === undefined) return keepWith({ credit: storedCredit.word });
 	const change = { from: storedCredit.partnershipId, to: credit.partnershipId };
 	const priced =
 		change.from === change.to

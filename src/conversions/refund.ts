@@ -3,7 +3,6 @@
 // with other decisions.
 
 import type { Reason } from "../domain/conversion.ts";
-import { succeed } from "../domain/fault.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { writeRates } from "../domain/rate.ts";
 import {
@@ -64,8 +63,8 @@ export function judgeRefundOn<Done>(
 		case "already":
 			if (known === undefined) throw new Error("a refund that is not stored was taken for a repeated one");
 			return {
-				kind: "answer",
-				result: succeed(done({ before: present, conversion: present, outcome: "already", refund: known })),
+				kind: "keep",
+				done: (conversion) => done({ before: conversion, conversion, outcome: "already", refund: known }),
 			};
 		case "refund": {
 			const { amount, left } = verdict;

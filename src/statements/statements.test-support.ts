@@ -111,7 +111,6 @@ export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 				move: "refund",
 				known,
 				change: { commission, basket_value: commission, refunded_value: "1" },
-				programId: "prg_1",
 				reason: "RETURN",
 				refund: { refund_id: newId("job"), amount: "1", basket_value: commission, reason: "RETURN" },
 			}),

@@ -555,7 +555,7 @@ eachDatabase("credits", (database) => {
 			assigned = assignAsShown(site.deps, actor, conversion.public_id, input);
 			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
-			await rival.writes.lockCredits(trx, [conversion.id]);
+			await rival.batch.lock(trx, [conversion.id]);
 		});
 		equal((await assigned)?.ok, true);
 	});

@@ -21,7 +21,7 @@ import { interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { analyseAsInService } from "../support/query-plan.ts";
-import { addProgramme, newConversion } from "../support/rows.ts";
+import { addConversions, addProgramme, newConversion } from "../support/rows.ts";
 
 /**
  * Number of conversions. The event type changes after every hundred, so each of the ODD order ids occurs once
@@ -223,11 +223,8 @@ eachDatabase("search and order of conversions", (database) => {
 		test(`${what} continues to its end if a row is removed between the two statements that read it`, async () => {
 			const { store } = database;
 			const { id } = await addProgramme(store);
-			const rows = await store.writes.insertConversions(
-				store.db,
-				Array.from({ length: 30 }, () => newConversion(id)),
-			);
-			const ids = rows.map((row) => row.id).sort((one, other) => other - one);
+			const orders = Array.from({ length: 30 }, () => newConversion(id));
+			const ids = (await addConversions(store, orders)).sort((one, other) => other - one);
 			const remove = () =>
 				store.db
 					.deleteFrom("conversions")
@@ -262,9 +259,8 @@ eachDatabase("search and order of conversions", (database) => {
 	}
 
 	async function record(orderIds: readonly string[]): Promise<number[]> {
-		const { db, writes } = database.store;
 		const rows = orderIds.map((order_id) => newConversion(programme.id, { order_id }));
-		return idsOf(await writes.insertConversions(db, rows));
+		return addConversions(database.store, rows);
 	}
 
 	const remove = (ids: readonly number[]) =>

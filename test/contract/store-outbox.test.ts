@@ -1,10 +1,10 @@
 // Tests events that are owed to a shop, on both databases. An event is stored with its status change or not
 // at all, and at most once per conversion.
 
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { decideConversion } from "../../src/conversions/decide.ts";
-import { oweEvents } from "../../src/conversions/owe.ts";
+import { decideConversion, decideMany } from "../../src/conversions/decide.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removeUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -26,7 +26,7 @@ eachDatabase("the outbox", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
-		const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch: 3 };
+		const owed = { ...newOwedEvent(programme, conversion.id, START_MS + 7), endpoint_epoch: 3 };
 		const made = await store.transact((trx) => store.batch.write(trx, { events: [owed] }));
 		const event = await store.db
 			.selectFrom("events")
@@ -37,24 +37,28 @@ eachDatabase("the outbox", (database) => {
 		const delivery = await store.db
 			.selectFrom("deliveries")
 			.selectAll()
-			.where("public_id", "=", owed.deliveryPublicId)
+			.where("public_id", "=", owed.public_id)
 			.executeTakeFirstOrThrow();
 		deepEqual([delivery.id, delivery.state, delivery.run, delivery.attempts], [event.id, "pending", 1, 0]);
 		equal(delivery.created_at_ms, START_MS + 7);
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
 		deepEqual(queued.map(Object.values), [[event.id, programme.receiver_id, START_MS + 7, 3, 1, 0, 0]]);
-		deepEqual([...made], [[owed.deliveryPublicId, event.id]]);
-		equal((await store.transact((trx) => store.batch.write(trx, { events: [] }))).size, 0);
+		deepEqual(made, { conversionIds: made.conversionIds, eventIds: [event.id] });
+		const nothing = await store.transact((trx) => store.batch.write(trx, { events: [] }));
+		deepEqual(nothing, { conversionIds: [], eventIds: [] });
 	});
 
 	test("the deliveries that are passed to the engine equal those that it would read, so it can send them without reading", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		const conversion = await addConversion(store, programme.id);
-		const announced = [{ event: "conversion.recorded", conversion } as const];
-		const owed = await store.transact((trx) =>
-			oweEvents(trx, { ...deps, store }, announced, [], deps.clock.nowMs()),
+		const sale = { orderId: "O-1", eventType: "SALE", basketValue: "5.00", occurredAtMs: null } as const;
+		const report = { ...sale, source: "postback", isTest: false } as const;
+		const recorded = await store.transact((trx) =>
+			recordConversion(trx, { ...deps, store }, programme, report),
 		);
+		ok(recorded.ok);
+		const { owed } = recorded.value;
+		equal(owed.ready?.deliveries.length, 1);
 		deepEqual(owed.ready?.deliveries, await takeDue(store, programme.receiver_id, 5, START_MS));
 	});
 
@@ -94,10 +98,10 @@ eachDatabase("the outbox", (database) => {
 			.execute();
 		equal(stored.length, owed.length);
 		const byPublicId = new Map(stored.map((row) => [row.public_id, row]));
-		for (const event of owed) {
-			const row = byPublicId.get(event.deliveryPublicId);
-			deepEqual([row?.conversion_id, row?.body], [event.conversionId, event.body]);
-			equal(made.get(event.deliveryPublicId), row?.id);
+		for (const [index, event] of owed.entries()) {
+			const row = byPublicId.get(event.public_id);
+			deepEqual([row?.conversion_id, row?.body], [event.conversion_id, event.body]);
+			equal(made.eventIds[index], row?.id);
 		}
 	});
 
@@ -115,13 +119,18 @@ eachDatabase("the outbox", (database) => {
 			.set({ activated_at_ms: null })
 			.where("receiver_id", "=", noSecret.receiver_id)
 			.execute();
-		const announcements = await Promise.all(
+		const requests = await Promise.all(
 			[ready, noUrl, noSecret].map(async ({ id }) => {
-				return { event: "conversion.recorded", conversion: await addConversion(store, id) } as const;
+				const conversion = await addConversion(store, id);
+				return { conversion, decision: { move: "approve", decidedBy: "shop" } } as const;
 			}),
 		);
-		const owed = await store.transact((trx) =>
-			oweEvents(trx, { ...deps, store }, announcements, [], deps.clock.nowMs()),
+		const { results, owed } = await store.transact((trx) =>
+			decideMany(trx, { ...deps, store }, requests, null),
+		);
+		deepEqual(
+			results.map((result) => result.ok && result.value.conversion.status),
+			["APPROVED", "APPROVED", "APPROVED"],
 		);
 		deepEqual(owed.receiverIds, [ready.receiver_id]);
 		deepEqual(

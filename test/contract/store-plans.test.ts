@@ -7,15 +7,12 @@ import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { readFeed } from "../../src/conversions/event-feed.ts";
-import { creditStep, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
-import { EVENT_TYPES, STATUSES, type Status } from "../../src/domain/conversion.ts";
-import { NOBODY } from "../../src/domain/credit.ts";
+import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import { type NewSales, NO_CREDIT, type SaleCredit } from "../../src/store/new-sales.ts";
-import { storeNewSales } from "../../src/store/postgres/new-sales.ts";
+import type { BatchRows } from "../../src/store/batch.ts";
+import { SHAPES } from "../../src/store/postgres/batch.ts";
 import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
@@ -28,7 +25,6 @@ import {
 } from "../../src/store/queries/conversion-list.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import {
-	type Conversion,
 	findByOrders,
 	findManyByPublicId,
 	findNewestTest,
@@ -105,8 +101,8 @@ import {
 	sumStatements,
 } from "../../src/store/queries/statements.ts";
 import { findProgrammeToRemind } from "../../src/store/queries/waiting.ts";
+import { createSqliteBatch } from "../../src/store/sqlite/batch.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
-import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -703,43 +699,62 @@ const READS: readonly Read[] = [
 	],
 ];
 
-const PRICED = {
-	...{ commission: "1.00", network_fee: "1.00", rates: "1 1", fee_rate: "1" },
-	...{ first_partnership_id: null, first_commission: null },
-} as const;
+/** Numbers of rows of a batch whose plans are checked. */
+const BATCH_SIZES = [1, 64];
+const idsUpTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
+const programmeOf = (n: number) => 1 + (n % PROGRAMMES);
 
-/**
- * Indexes that the hot writes of a set of moves must use. On SQLite, checkSqliteWrites checks all of them.
- */
-const MOVES: readonly (readonly [
+/** The reads of a batch, and the indexes that they must use. On SQLite, checkSqliteBatch checks all of its statements. */
+const BATCH_READS: readonly (readonly [
 	what: string,
 	indexes: readonly string[],
-	status: Status,
-	moves: MovesOf,
+	read: (store: Store, db: Db, count: number) => Promise<unknown>,
 ])[] = [
 	[
-		"recorded conversions that are confirmed",
-		["conversions_pkey", "moves_by_conversion"],
-		"RECORDED",
-		(known) => ({ move: "confirm", known, change: {}, programId: "" }),
+		"the nonces, orders and shops of a batch",
+		["nonces_pkey", "conversions_by_order"],
+		({ batch }, db, count) =>
+			batch.look(db, {
+				nonces: idsUpTo(count).map((n) => ({ programme_id: programmeOf(n), nonce: `nonce ${n}` })),
+				orders: idsUpTo(count).map((n) => ({ programme_id: programmeOf(n), order_id: `order ${n}` })),
+				programmeIds: idsUpTo(count),
+			}),
+	],
+	["the locks of a batch", ["conversions_pkey"], ({ batch }, db, n) => batch.lock(db, idsUpTo(n))],
+	["credits of a batch", ["credits_pkey"], ({ batch }, db, n) => batch.findCredits(db, idsUpTo(n))],
+	["refunds of a batch", ["refunds_by_conversion"], ({ batch }, db, n) => batch.findRefunds(db, idsUpTo(n))],
+	[
+		"coupon codes of a batch",
+		["coupon_codes_pkey", "partnerships_pkey"],
+		({ batch }, db, count) =>
+			batch.findByCodes(
+				db,
+				idsUpTo(count).map((n) => ({ programme_id: programmeOf(n), folded: `code ${n}` })),
+			),
 	],
 	[
-		"recorded conversions whose credit changes",
-		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
-		"RECORDED",
-		(known) => creditStep({ public_id: "" }, known, NOBODY, PRICED),
+		"partnerships of a batch",
+		["partnerships_pkey"],
+		({ batch }, db, n) => batch.findPartnerships(db, idsUpTo(n)),
 	],
 	[
-		"expired conversions that a new sale replaces",
-		["conversions_pkey"],
-		"EXPIRED",
-		(known) => {
-			const { status: _, created_at_ms: __, updated_at_ms: ___, ...sale } = newConversion(known.programme_id);
-			return { move: "record", known: null, replaced: known, sale: { ...sale, order_id: known.order_id } };
-		},
+		"codes of the links of a batch",
+		["partner_links_pkey"],
+		({ batch }, db, n) => batch.findLinkCodes(db, idsUpTo(n)),
+	],
+	[
+		"events that were stored about conversions of a batch",
+		["events_once_per_conversion"],
+		({ batch }, db, n) => batch.findToldEvents(db, idsUpTo(n)),
 	],
 ];
-type MovesOf = (known: Conversion) => Step;
+
+/** Indexes by which the parts of a write find rows that are stored already. The other parts only insert. */
+const WRITE_INDEXES: Partial<Readonly<Record<keyof BatchRows, string>>> = {
+	changed: "conversions_pkey",
+	keptBodies: "moves_by_conversion",
+	keyUses: "api_keys_pkey",
+};
 
 /**
  * States of the planner's statistics for the tables that the engine and the lists use. They are changed in a transaction
@@ -771,49 +786,38 @@ eachDatabase("query plans", (database) => {
 			}));
 	}
 
-	for (const [what, indexes, status, stepOf] of MOVES) {
-		for (const count of [1, 64]) {
-			test(`${what}, ${count} at once: uses ${indexes.join(" and ")}`, async () => {
-				const { kind, store } = database;
-				if (kind === "SQLite") return checkSqliteWrites(database);
+	for (const [what, indexes, read] of BATCH_READS) {
+		test(`${what}: uses ${indexes.join(" and ")}`, async () => {
+			const { kind, store } = database;
+			if (kind === "SQLite") return checkSqliteBatch(database);
+			for (const count of BATCH_SIZES) {
 				await rolledBack(store, async (trx) => {
-					const known = await trx
-						.selectFrom("conversions")
-						.selectAll()
-						.where("status", "=", status)
-						.limit(count)
-						.execute();
-					equal(known.length, count);
-					const deps = { store, clock: createClock(), random: createRandom() };
-					const plans = await plansOf(kind, trx, async (db) => {
-						const ids = known.map(({ id }) => id);
-						await store.writes.lockCredits(db, ids);
-						await store.writes.findRefunds(db, ids);
-						await makeMoves(db, deps, known.map(stepOf));
-					});
-					checkPlans(plans, indexes);
+					const plans = await plansOf(kind, trx, (db) => read(store, db, count));
+					equal(plans.length, 2, "one plan for these parameters, and one for any");
+					for (const plan of plans) checkPlans([plan], indexes);
 				});
-			});
-		}
+			}
+		});
 	}
 
-	if (database.kind === "PostgreSQL") {
-		for (const [count, partnershipId] of [
-			[1, null],
-			[64, null],
-			[1, 1],
-			[64, 1],
-		] as const) {
-			const credit = partnershipId === null ? "" : ", credited to a partner,";
-			test(`the statement that stores ${count} new sales${credit} at once reads no table from end to end`, () =>
-				rolledBack(database.store, async (trx) => {
-					const calls = makeNewSales(count, partnershipId);
-					const plans = await plansOf(database.kind, trx, async (db) => {
-						equal((await storeNewSales(db, calls, 250)).kind, "stored");
+	for (const [statistics, prepare] of STATISTICS) {
+		for (const parts of SHAPES) {
+			test(`the statement that writes ${parts.join(", ")} reads no table from end to end, with ${statistics} statistics`, async () => {
+				const { kind, store } = database;
+				if (kind === "SQLite") return checkSqliteBatch(database);
+				const indexes = parts.flatMap((part) => WRITE_INDEXES[part] ?? []);
+				for (const count of BATCH_SIZES) {
+					await rolledBack(store, async (trx) => {
+						await prepare(trx);
+						const isPart = (name: string) => parts.some((part) => part === name);
+						const rows = Object.entries(await makeBatchRows(trx, count, isPart("started")));
+						const some = Object.fromEntries(rows.filter(([part]) => isPart(part)));
+						const plans = await plansOf(kind, trx, (db) => store.batch.write(db, some));
+						equal(plans.length, 2, "one plan for these parameters, and one for any");
+						for (const plan of plans) checkPlans([plan], indexes);
 					});
-					equal(plans.length, 2, "one plan for these parameters, and one for any");
-					checkPlans(plans, []);
-				}));
+				}
+			});
 		}
 	}
 
@@ -923,35 +927,48 @@ eachDatabase("query plans", (database) => {
 	});
 });
 
-function makeNewSales(count: number, partnershipId: number | null): NewSales {
-	const subIds = { credit_sub_1: "", credit_sub_2: "", credit_sub_3: "" };
-	const credit: SaleCredit =
-		partnershipId === null
-			? NO_CREDIT
-			: { ...NO_CREDIT, ...subIds, credit_word: "CODE", credit_partnership_id: partnershipId };
-	const calls = Array.from({ length: count }, (_, n) => ({ programme_id: n + 1 }));
+/** Returns this many rows of each kind. If the batch starts conversions, half of the other rows are about these. */
+async function makeBatchRows(db: Db, count: number, isStarting: boolean): Promise<BatchRows> {
+	const recorded = db.selectFrom("conversions").selectAll().where("status", "=", "RECORDED");
+	const known = await recorded.orderBy("id").limit(count).execute();
+	equal(known.length, count);
+	const keys = known.map(({ id, programme_id }, n) => ({ n, id, programme_id }));
+	const eitherId = ({ n, id }: { n: number; id: number }) => (isStarting && n % 2 === 0 ? -(n + 1) : id);
 	return {
-		nonces: calls.map((row) => ({ ...row, nonce: "new", expires_at_ms: START_MS })),
-		sales: calls.map((row) => ({
-			...newConversion(row.programme_id),
-			...credit,
-			...row,
-			move: "record",
-			delivery_public_id: `new ${row.programme_id}`,
-			event_name: "conversion.recorded",
-			event_body: "{}",
-			partner_delivery_public_id: partnershipId === null ? null : `partner ${row.programme_id}`,
-			partner_event_start: partnershipId === null ? null : "",
+		nonces: keys.map(({ n, programme_id }) => ({
+			...{ programme_id, nonce: `new ${n}`, expires_at_ms: START_MS },
 		})),
-		inboundCalls: calls.map((row) => ({
-			...row,
-			kind: "api",
-			method: "POST",
-			target: "/v1/conversions",
-			outcome: "RECORDED",
-			http_status: 201,
-			at_ms: START_MS,
+		changed: known.map((before) => ({ before, after: { ...before, status: "APPROVED" } })),
+		started: keys.map(({ n, programme_id }) => ({ ...newConversion(programme_id), id: -(n + 1) })),
+		keptBodies: keys.map(({ id }) => ({ conversion_id: id, body: "{}" })),
+		moves: keys.map(({ programme_id, ...one }) => ({
+			...{ programme_id, conversion_id: eitherId(one), move: "record", to_status: "RECORDED" },
+			...{ decided_by: null, person_id: null, reason: null, at_ms: START_MS },
 		})),
+		credits: keys.map(({ programme_id, ...one }) => ({
+			...{ programme_id, conversion_id: eitherId(one), partnership_id: 1, word: "CODE" },
+			...{ sold_at_ms: START_MS, link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" },
+		})),
+		refunds: keys.map(({ programme_id, n, id }) => ({
+			...{ programme_id, conversion_id: id, refund_id: `new ${n}`, amount: "1.00", basket_value: "9.00" },
+			...{ reason: "RETURN", person_id: null, at_ms: START_MS },
+		})),
+		entries: keys.map(({ programme_id, ...one }) => ({
+			...{ programme_id, conversion_id: eitherId(one), partner_id: 1, kind: "EARNED", amount: "1.00" },
+			...{ currency: "EUR", person_id: null, reason: null, at_ms: START_MS },
+		})),
+		events: keys.map(({ n, id, programme_id }) => ({
+			...{ conversion_id: eitherId({ n, id }), receiver_id: receiverOf(programme_id), endpoint_epoch: 0 },
+			...{ public_id: `new ${n}`, name: "conversion.approved", body: "{}", at_ms: START_MS },
+		})),
+		inboundCalls: keys.map(({ programme_id }) => ({
+			...{ programme_id, kind: "api", method: "POST", target: "/v1/conversions" },
+			...{ outcome: "RECORDED", http_status: 201, at_ms: START_MS },
+		})),
+		firstTimes: keys.map(({ n }) => ({
+			...{ programme_id: n + 1, signed_at_ms: START_MS, pixel_at_ms: null },
+		})),
+		keyUses: keys.map(({ n }) => ({ key_id: n + 1, at_ms: START_MS, not_after_ms: START_MS })),
 	};
 }
 
@@ -1082,18 +1099,14 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 	}
 }
 
-/** Checks all statements of the hot writes on SQLite, which do not go through Kysely either. */
-async function checkSqliteWrites({ location, store }: SuiteDatabase): Promise<void> {
+/** Checks all statements of a batch on SQLite, which do not go through Kysely either. */
+async function checkSqliteBatch({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
 	try {
-		const writes = createSqliteWrites(database);
-		await store.transact(async (trx) => {
-			await writes.insertMoves(trx, []);
-			await writes.lockCredits(trx, [1]);
-			await writes.findRefunds(trx, [1]);
-		});
+		const batch = createSqliteBatch(database);
+		await store.transact((trx) => batch.findCredits(trx, [1]));
 		const plans = database.plans();
-		ok(plans.length >= 8);
+		ok(plans.length >= 20);
 		deepEqual(
 			plans.flatMap(({ walks }) => walks),
 			[],

@@ -203,7 +203,7 @@ async function sell(site: TestSite, partnership: NamedPartnership): Promise<Conv
 	await move({
 		...{ move: "reject", known: other, change: { decided_by: "review", reason: "FRAUD" } },
 		...{ decidedBy: "review", reason: "FRAUD" },
-	} as Step);
+	} as GivenStep);
 	return sale;
 }
 

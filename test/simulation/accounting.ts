@@ -338,7 +338,7 @@ export function createAccounting(site: AccountingSite) {
 
 	/** Adds partners without sales, each with an entry from before the run. */
 	async function addQuietPartners(): Promise<void> {
-		const { db, writes } = site.store;
+		const { db, batch } = site.store;
 		const { currency, currencyDigits } = random.pick(site.programmes).terms;
 		const about = { programme_id: null, conversion_id: null, kind: "ADJUSTED", person_id: null } as const;
 		for (let n = 0; n < QUIET_PARTNERS; n++) {

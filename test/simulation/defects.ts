@@ -4,6 +4,7 @@
 
 import { sql } from "kysely";
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import type { BatchRows, BatchStore, OwedEvent } from "../../src/store/batch.ts";
 import type { Queue } from "../../src/store/queries/queue.ts";
 import type { PromiseName } from "../support/broken.ts";
 
@@ -35,61 +36,90 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a decision is stored without its reason",
 		promise: "1 an answered change is stored",
 		seed: 7,
-		module: () => import("../../src/store/sqlite/writes.ts"),
-		replaces: "createSqliteWrites",
-		by: (genuine) => (database) => {
-			const writes = genuine(database);
-			return {
-				...writes,
-				updateUnlessChanged: (trx, changes) =>
-					writes.updateUnlessChanged(
-						trx,
-						changes.map(({ before, after }) => ({ before, after: { ...after, reason: null } })),
-					),
-			};
-		},
+		module: () => import("../../src/store/sqlite/batch.ts"),
+		replaces: "createSqliteBatch",
+		by: (genuine) => (database) =>
+			changeRows(genuine(database), ({ changed = [] }) => ({
+				changed: changed.map(({ before, after }) => ({ before, after: { ...after, reason: null } })),
+			})),
 	}),
 	defect({
 		name: "an approval creates no event",
 		promise: "2 each move creates one event",
 		seed: 2,
-		module: () => import("../../src/conversions/owe.ts"),
-		replaces: "oweEvents",
-		by:
-			(genuine) =>
-			(trx, deps, announcements, ...rest) =>
-				genuine(
-					trx,
-					deps,
-					announcements.filter(({ event }) => event !== "conversion.approved"),
-					...rest,
-				),
+		module: () => import("../../src/domain/conversion.ts"),
+		replaces: "announcedBy",
+		by: (genuine) => (move) => (move === "approve" ? null : genuine(move)),
 	}),
 	defect({
 		name: "an event for a partner is lost",
 		promise: "2 each move creates one event",
 		seed: 2,
-		module: () => import("../../src/conversions/owe-partners.ts"),
-		replaces: "findPartnerNews",
+		module: () => import("../../src/conversions/partner-events.ts"),
+		replaces: "partnerEventsOf",
 		by:
 			(genuine) =>
-			async (...request) =>
-				(await genuine(...request)).filter(({ event }) => event !== "conversion.approved"),
+			(...request) =>
+				genuine(...request).filter(({ name }) => name !== "conversion.approved"),
 	}),
 	defect({
 		name: "a partner is told about the sale of another",
 		promise: "the body describes the event as it happened",
 		seed: 1,
-		module: () => import("../../src/conversions/owe-partners.ts"),
-		replaces: "findPartnerNews",
-		by: (genuine) => async (trx, deps, moves, former) => {
-			const news = await genuine(trx, deps, moves, former);
-			const rows = await trx.selectFrom("receivers").select("id").where("kind", "=", "partner").execute();
-			return news.map((one) => {
-				const other = rows.find(({ id }) => id !== one.receiverId);
-				return other === undefined ? one : { ...one, receiverId: other.id };
-			});
+		module: () => import("../../src/conversions/partner-events.ts"),
+		replaces: "partnerEventsOf",
+		by: (genuine) => {
+			const targets = new Map<number, ReturnType<typeof genuine>[number]["target"]>();
+			return (...request) =>
+				genuine(...request).map((event) => {
+					targets.set(event.target.receiverId, event.target);
+					const target = [...targets.values()].find((one) => one.receiverId !== event.target.receiverId);
+					return { ...event, target: target ?? event.target };
+				});
 		},
+	}),
+	defect({
+		name: "a call announces what a repeated transaction has rolled back",
+		promise: "2 each move creates one event",
+		seed: 2,
+		module: () => import("../../src/api/store-calls.ts"),
+		replaces: "storeCalls",
+		by: (genuine) => async (deps, calls, maxLockWaitMs) => {
+			const rolledBack: OwedEvent[] = [];
+			const { batch } = deps.store;
+			const write: typeof batch.write = async (db, rows) => {
+				try {
+					return await batch.write(db, rows);
+				} catch (error) {
+					rolledBack.push(...(rows.events ?? []));
+					throw error;
+				}
+			};
+			const store = { ...deps.store, batch: { ...batch, write } };
+			const attempt = await genuine({ ...deps, store }, calls, maxLockWaitMs);
+			if (!attempt.ok || attempt.owed.ready === undefined) return attempt;
+			const { ready } = attempt.owed;
+			const early = ready.deliveries.flatMap((delivery, index) => {
+				const event = rolledBack[index];
+				return event?.receiver_id === delivery.receiverId ? { ...delivery, eventBody: event.body } : [];
+			});
+			const deliveries = [...early, ...ready.deliveries];
+			return { ...attempt, owed: { ...attempt.owed, ready: { ...ready, deliveries } } };
+		},
+	}),
+	defect({
+		name: "moves do not keep what they announced if a correction follows in the same batch",
+		promise: "the body describes the event as it happened",
+		seed: 1,
+		module: () => import("../../src/conversions/batch.ts"),
+		replaces: "Batch",
+		by: (Genuine) =>
+			class extends Genuine {
+				override rows() {
+					const rows = super.rows();
+					return { ...rows, moves: rows.moves.map((move) => ({ ...move, announced_body: null })) };
+				}
+			},
 	}),
 	defect({
 		name: "a corrected URL cancels the pending deliveries",
@@ -221,6 +251,14 @@ export const DEFECTS: readonly Defect[] = [
 				),
 	}),
 	defect({
+		name: "the ledger follows no move",
+		promise: "9 entries add up to what a conversion owes",
+		seed: 2,
+		module: () => import("../../src/conversions/ledger-entries.ts"),
+		replaces: "entriesOf",
+		by: () => () => [],
+	}),
+	defect({
 		name: "an approval writes no entry",
 		promise: "9 entries add up to what a conversion owes",
 		seed: 2,
@@ -310,42 +348,26 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a better credit in a repeated report is not stored",
 		promise: "a credit follows from what the shop's server signed",
 		seed: 8,
-		module: () => import("../../src/store/sqlite/writes.ts"),
-		replaces: "createSqliteWrites",
-		by: (genuine) => (database) => {
-			const writes = genuine(database);
-			return {
-				...writes,
-				insertMoves(trx, moves, credits = []) {
-					const repeated = new Set(
-						moves.filter(({ move }) => move === "credit").map(({ conversion_id }) => conversion_id),
-					);
-					return writes.insertMoves(
-						trx,
-						moves,
-						credits.filter(({ conversion_id }) => !repeated.has(conversion_id)),
-					);
-				},
-			};
-		},
+		module: () => import("../../src/store/sqlite/batch.ts"),
+		replaces: "createSqliteBatch",
+		by: (genuine) => (database) =>
+			changeRows(genuine(database), ({ moves = [], credits = [] }) => {
+				const repeated = new Set(
+					moves.filter(({ move }) => move === "credit").map(({ conversion_id }) => conversion_id),
+				);
+				return { credits: credits.filter(({ conversion_id }) => !repeated.has(conversion_id)) };
+			}),
 	}),
 	defect({
 		name: "an adjustment is entered twice",
 		promise: "a partner's balance follows from the answers",
 		seed: 1,
-		module: () => import("../../src/store/sqlite/writes.ts"),
-		replaces: "createSqliteWrites",
-		by: (genuine) => (database) => {
-			const writes = genuine(database);
-			return {
-				...writes,
-				insertEntries: (trx, entries) =>
-					writes.insertEntries(
-						trx,
-						entries.flatMap((entry) => (entry.kind === "ADJUSTED" ? [entry, entry] : [entry])),
-					),
-			};
-		},
+		module: () => import("../../src/store/sqlite/batch.ts"),
+		replaces: "createSqliteBatch",
+		by: (genuine) => (database) =>
+			changeRows(genuine(database), ({ entries = [] }) => ({
+				entries: entries.flatMap((entry) => (entry.kind === "ADJUSTED" ? [entry, entry] : [entry])),
+			})),
 	}),
 	defect({
 		name: "callbacks go to the first URL that a shop ever had",
@@ -371,7 +393,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a 500 counts as a final refusal",
 		promise: "the verdict follows from the answer",
-		seed: 11,
+		seed: 8,
 		module: () => import("../../src/domain/verdict.ts"),
 		replaces: "judgeOutcome",
 		by: (genuine) => (outcome) =>
@@ -420,6 +442,14 @@ function defect<Module, Name extends keyof Module & string>({
 			put(by(imported[spec.replaces]));
 		},
 	};
+}
+
+/** Returns a faulty batch store. It writes other rows than those that it is given. */
+function changeRows(
+	batch: BatchStore,
+	changeOf: (rows: Partial<BatchRows>) => Partial<BatchRows>,
+): BatchStore {
+	return { ...batch, write: (db, rows) => batch.write(db, { ...rows, ...changeOf(rows) }) };
 }
 
 /**

@@ -1,4 +1,5 @@
-// Faults that can hit a service process between any two of its steps: it is killed, or the database fails.
+// Faults that can hit a service process between any two of its steps: it is killed, the database fails, or another process
+// stores a new order first.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 
@@ -16,6 +17,11 @@ export class DatabaseFailed extends Error {
 	}
 }
 
+/** Share of new orders that another process stores first. */
+const CONTESTED_SHARE = 0.05;
+/** Number of uncontested writes after a contested one. A batch that meets conflicts repeatedly would refuse its calls. */
+const WRITES_BETWEEN = 4;
+
 export type Mishaps = ReturnType<typeof createMishaps>;
 
 export function createMishaps(
@@ -24,6 +30,7 @@ export function createMishaps(
 	process: { isAlive: boolean; kill(): void },
 ) {
 	let stepsLeft = Number.POSITIVE_INFINITY;
+	let uncontestedWrites = 0;
 
 	function demandAlive(): void {
 		if (!process.isAlive) throw new Killed();
@@ -50,6 +57,16 @@ export function createMishaps(
 			stepAlone();
 			const share = databaseFailureShare();
 			if (share > 0 && random.chance(share)) throw new DatabaseFailed();
+		},
+		/**
+		 * Returns whether a write that starts conversions meets a conflict. SQLite has only one writer, so its conflicts are
+		 * made up.
+		 */
+		isContested(): boolean {
+			uncontestedWrites--;
+			if (uncontestedWrites > 0 || !random.chance(CONTESTED_SHARE)) return false;
+			uncontestedWrites = WRITES_BETWEEN;
+			return true;
 		},
 		/** Kills the process after this many further steps. */
 		dieAfter(steps: number) {

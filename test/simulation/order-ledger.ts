@@ -50,10 +50,13 @@ export function createOrderLedger(nowMs: () => number) {
 		ask(order: Order, acts: readonly Asked[]) {
 			order.underWay = acts;
 		},
-		/** Records the answers of actions, which may have been carried out in any order. */
-		note(order: Order, acts: readonly Answered[]) {
+		/** Records the answers of actions, which may have been carried out in any order unless they were `inTurn`. */
+		note(order: Order, acts: readonly Answered[], { inTurn = false } = {}) {
 			const before = statesNow(order);
-			const after = explain(before, acts, order.programme.terms, owesEvents(order.programme));
+			const { terms } = order.programme;
+			const owes = owesEvents(order.programme);
+			const turns = inTurn ? acts.map((act) => [act]) : [acts];
+			const after = turns.reduce((states, turn) => explain(states, turn, terms, owes), before);
 			demand(after.length > 0, "an answer follows from the state of the conversion", () => {
 				const answers = acts.map(({ act, answer }) => `${JSON.stringify(act)} → ${answer}`).join(", ");
 				return `order ${order.orderId} was ${before.map(({ status }) => status).join(" or ")}: ${answers}`;

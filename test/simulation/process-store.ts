@@ -4,8 +4,10 @@
 
 import type { KyselyPlugin } from "kysely";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
+import { ConflictError } from "../../src/store/conflict.ts";
 import type { Owed, Settlement } from "../../src/store/queries/queue.ts";
-import { DueListeners, type Store } from "../../src/store/store.ts";
+import { rollBackRefusals } from "../../src/store/refusals.ts";
+import { type Db, DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
 /** A notification from one process to the others, like NOTIFY of PostgreSQL. */
@@ -62,30 +64,49 @@ export function createProcessStore({
 		tellOthers(word);
 	}
 
-	const { queue } = store;
+	async function run<Value>(work: (trx: Db) => Promise<Value>): Promise<Value> {
+		let isCommitting = false;
+		try {
+			return await stepped(() =>
+				db.transaction().execute(async (trx) => {
+					const value = await work(trx);
+					isCommitting = true;
+					mishaps.step();
+					return value;
+				}),
+			);
+		} catch (error) {
+			if (isCommitting) {
+				listeners.onRecheck();
+				tell({ kind: "recheck" });
+			}
+			throw error;
+		}
+	}
+
+	const { batch, queue } = store;
 	return {
 		...store,
 		db,
 		sharesSlots: true,
 		readTime: () => stepped(async () => databaseNowMs()),
-		async transact(work) {
-			let isCommitting = false;
-			try {
-				return await stepped(() =>
-					db.transaction().execute(async (trx) => {
-						const value = await work(trx);
-						isCommitting = true;
-						mishaps.step();
-						return value;
-					}),
-				);
-			} catch (error) {
-				if (isCommitting) {
-					listeners.onRecheck();
-					tell({ kind: "recheck" });
-				}
-				throw error;
-			}
+		transact: (work) => rollBackRefusals(work, run),
+		batch: {
+			look: (...request) => stepped(() => batch.look(...request)),
+			lock: (...request) => stepped(() => batch.lock(...request)),
+			findCredits: (...request) => stepped(() => batch.findCredits(...request)),
+			findRefunds: (...request) => stepped(() => batch.findRefunds(...request)),
+			findByCodes: (...request) => stepped(() => batch.findByCodes(...request)),
+			findPartnerships: (...request) => stepped(() => batch.findPartnerships(...request)),
+			findLinkCodes: (...request) => stepped(() => batch.findLinkCodes(...request)),
+			findToldEvents: (...request) => stepped(() => batch.findToldEvents(...request)),
+			write: (trx, rows) =>
+				stepped(async () => {
+					const written = await batch.write(trx, rows);
+					const isStarting = (rows.started ?? []).length > 0;
+					if (isStarting && mishaps.isContested()) throw new ConflictError();
+					return written;
+				}),
 		},
 		queue: {
 			register(trx, engineId, mostInFlight) {

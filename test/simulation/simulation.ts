@@ -20,6 +20,7 @@ import { createCluster } from "./cluster.ts";
 import { createConfiguration } from "./configuration.ts";
 import { openCrediting } from "./crediting.ts";
 import { auditDeliveries, type DeliveryTotals } from "./delivery-auditor.ts";
+import { auditFeeds } from "./feed-auditor.ts";
 import { createHolding } from "./holding.ts";
 import { createImpatience, type WaitingDelivery } from "./impatience.ts";
 import { auditLives } from "./life-auditor.ts";
@@ -319,6 +320,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, ledger);
+	await auditFeeds(store, programmes, timeline.nowMs);
 	auditPartnerEvents(database, partners);
 	await accounting?.auditBalances();
 	accounting?.demandIssued();

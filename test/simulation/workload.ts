@@ -13,7 +13,7 @@ import { resendFailed, type SeenDelivery, sendSeen } from "../../src/programmes/
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
-import type { Act, Answered, MoneyAct } from "../support/lifecycle-model.ts";
+import { type Act, type Answered, coinsOf, type MoneyAct, writeCoins } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Crediting } from "./crediting.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
@@ -45,6 +45,7 @@ export interface FinishedDelivery extends SeenDelivery {
 
 /** Actions that a shop makes through the API. */
 type ShopAct = Act | Extract<MoneyAct, { kind: "refund" }>;
+type Report = Extract<Act, { kind: "report" }>;
 
 export type Workload = ReturnType<typeof createWorkload>;
 
@@ -54,6 +55,9 @@ const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
 const BURST_SHARE = 0.2;
 const MAX_BURST = 4;
+/** Share of actions that are bulk calls with several requests about one order. */
+const BULK_SHARE = 0.2;
+const MAX_IN_BULK = 5;
 /** Share of actions in which the shop's server reports an order that only a pixel has reported. */
 const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
@@ -62,6 +66,7 @@ export function createWorkload(site: WorkloadSite) {
 	const { random, ledger } = site;
 	const resent = new Map(site.programmes.map((programme) => [programme, { surely: 0, perhaps: 0 }]));
 	let nextOrder = 1;
+	let nextRefund = 1;
 
 	function act(): void {
 		const programme = random.pick(site.programmes);
@@ -73,7 +78,8 @@ export function createWorkload(site: WorkloadSite) {
 		// Calls of several shops at the same moment are stored together if they reach the same process.
 		const others = random.chance(BURST_SHARE) ? random.between(1, MAX_BURST) : 0;
 		for (let n = 0; n < others; n++) orders.add(pickOrder(random.pick(site.programmes)));
-		for (const order of orders) site.supervise(advance(order));
+		for (const order of orders)
+			site.supervise(random.chance(BULK_SHARE) ? advanceInBulk(order) : advance(order));
 	}
 
 	function pickOrder(programme: ProgrammeRecord): Order {
@@ -101,8 +107,42 @@ export function createWorkload(site: WorkloadSite) {
 		ledger.note(order, answered);
 	}
 
+	/** Carries out several actions of an order by one call, which handles them in their order. */
+	async function advanceInBulk(order: Order): Promise<void> {
+		const process = site.pickProcess();
+		const nowMs = process?.clock.nowMs() ?? START_MS;
+		const acts = drawInBulk(order, nowMs);
+		const asked = acts.map((act) => ({ act, nowMs }));
+		ledger.ask(order, asked);
+		const answers =
+			process === undefined ? null : await answerOrNothing(() => callShopInBulk(process, order, acts));
+		site.trace(`bulk ${process?.number} ${order.orderId} ${JSON.stringify(acts)} ${answers}`);
+		const answered = asked.map((one, index) => ({ ...one, answer: answers?.[index] ?? null }));
+		ledger.note(order, answered, { inTurn: true });
+	}
+
+	/** Draws actions that often are a whole life: a sale, its approval and a refund. */
+	function drawInBulk(order: Order, nowMs: number): ShopAct[] {
+		const states = ledger.statesNow(order);
+		const isNew = states.every(({ status }) => status === "NONE");
+		const { currencyDigits } = order.programme.terms;
+		let value = states[0]?.basketValue || "0";
+		return Array.from({ length: random.between(2, MAX_IN_BULK) }, (_, index): ShopAct => {
+			const kind = random.pick(["report", "approve", "refund", "refund", "any"] as const);
+			if ((isNew && index === 0) || kind === "report") {
+				const report = drawReport(order, random.pick(["postback", "postback", "pixel"] as const));
+				if (index === 0) value = report.basketValue;
+				return site.crediting.complete(order, report, nowMs);
+			}
+			if (kind === "approve") return { kind };
+			if (kind === "any") return site.crediting.complete(order, drawAct(order), nowMs);
+			const coins = BigInt(random.between(1, Math.max(1, Number(coinsOf(value)) / 2)));
+			const amount = writeCoins(coins, currencyDigits);
+			return { kind, refundId: `bulk ${nextRefund++}`, amount, reason: random.pick(REASONS) };
+		});
+	}
+
 	function drawAct(order: Order): Act {
-		const { programme } = order;
 		const states = ledger.statesNow(order);
 		const isNew = states.every(({ status }) => status === "NONE");
 		const awaitsServer = states.some(({ isUnsigned }) => isUnsigned) && random.chance(SERVER_SHARE);
@@ -113,13 +153,17 @@ export function createWorkload(site: WorkloadSite) {
 		const source = awaitsServer
 			? "postback"
 			: random.pick(["postback", "postback", "pixel", "pixel", "test"] as const);
+		return drawReport(order, source);
+	}
+
+	function drawReport({ programme }: Order, source: Report["source"]): Report {
 		const coins = String(random.between(0, MAX_BASKET_COINS)).padStart(
 			programme.terms.currencyDigits + 1,
 			"0",
 		);
 		const digits = programme.terms.currencyDigits;
 		return {
-			kind,
+			kind: "report",
 			source,
 			basketValue: digits === 0 ? coins : `${coins.slice(0, -digits)}.${coins.slice(-digits)}`,
 			occurredAtMs: random.chance(0.5) ? Date.UTC(2026, 0, 1) + random.between(0, 1_000_000_000) : null,
@@ -208,6 +252,31 @@ export async function callShop(process: ServiceProcess, order: Order, act: ShopA
 	if (result === undefined)
 		throw new Broken("nothing unexpected happens", "more calls wait than a process takes");
 	return result.ok ? result.value.outcome : result.fault.code;
+}
+
+/** Sends a bulk call about one order. Returns the answers to its items. */
+async function callShopInBulk(
+	process: ServiceProcess,
+	order: Order,
+	acts: readonly ShopAct[],
+): Promise<readonly string[]> {
+	const programme = await process.findProgramme(order.programme.publicId);
+	let answers: readonly string[] = [];
+	const result = await process.intake.accept({
+		inbound: { kind: "api", method: "POST", target: "/", requestId: null, findBlock: () => null },
+		programme,
+		caller: null,
+		orderId: null,
+		size: acts.length,
+		requests: acts.map((act) => requestFor(process, programme, order, act)),
+		answer(results) {
+			answers = results.map((decided) => (decided.ok ? decided.value.outcome : decided.fault.code));
+			return succeed({ outcome: "BATCH", httpStatus: 200, body: null, conversionId: null });
+		},
+	});
+	if (result === undefined)
+		throw new Broken("nothing unexpected happens", "more calls wait than a process takes");
+	return result.ok ? answers : acts.map(() => result.fault.code);
 }
 
 function requestFor(

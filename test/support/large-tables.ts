@@ -59,8 +59,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	["receivers", "id, kind, programme_id", `${FIRST_RECEIVER} + i, 'shop', i`, PROGRAMMES],
 	[
-		// The database assigns the ids. With explicit ids, PostgreSQL would assign the same id to the next
-		// conversion.
+		// The database assigns the ids of conversions, events and entries. With explicit ids, PostgreSQL would assign the same
+		// id to the next row.
 		"conversions",
 		`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency, test, source,
 			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms, decided_at_ms`,
@@ -85,8 +85,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	[
 		"events",
-		"id, public_id, receiver_id, conversion_id, name, body, created_at_ms",
-		`i, 'dlv' || i, ${RECEIVER}, i, 'conversion.recorded', '${BODY}', 0`,
+		"public_id, receiver_id, conversion_id, name, body, created_at_ms",
+		`'dlv' || i, ${RECEIVER}, i, 'conversion.recorded', '${BODY}', 0`,
 	],
 	[
 		"undelivered",
@@ -174,9 +174,27 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 	["partners", "id, public_id, name, site, created_at_ms", "i, 'ptn_' || i, 'Partner', '', 0", PARTNERS],
 	[
+		"partnerships",
+		"public_id, programme_id, partner_id, commission_rate, terms, created_at_ms",
+		`'pts_' || i, 1 + i % ${PROGRAMMES}, 1 + i / ${PROGRAMMES}, null, '', 0`,
+		ROWS / 2,
+	],
+	[
+		"coupon_codes",
+		"programme_id, folded, code, partnership_id, created_at_ms",
+		`1 + i % ${PROGRAMMES}, 'code ' || i, 'Code ' || i, i, 0`,
+		ROWS / 2,
+	],
+	[
+		"api_keys",
+		"public_id, programme_id, name, hash, hint, key_right, created_at_ms",
+		`'key_' || i, ${PROGRAMME}, '', 'hash ' || i, '', 'report', 0`,
+		ROWS / 2,
+	],
+	[
 		"entries",
-		"id, partner_id, programme_id, conversion_id, kind, amount, currency, at_ms",
-		`i, ${PARTNER}, ${PROGRAMME}, i, case when i % 500 = 0 then 'ADJUSTED' else 'EARNED' end, '7.50', 'EUR', ${START_MS} + i`,
+		"partner_id, programme_id, conversion_id, kind, amount, currency, at_ms",
+		`${PARTNER}, ${PROGRAMME}, i, case when i % 500 = 0 then 'ADJUSTED' else 'EARNED' end, '7.50', 'EUR', ${START_MS} + i`,
 	],
 	[
 		"open_entries",

@@ -108,10 +108,18 @@ export async function addConversion(
 	change: Partial<NewConversion> = {},
 ): Promise<Conversion> {
 	const started = newConversion(programmeId, change);
-	const { conversionIds } = await store.batch.write(store.db, { started: [{ ...started, id: -1 }] });
-	const [id] = conversionIds;
+	const [id] = await addConversions(store, [started]);
 	if (id === undefined) throw new Error("the conversion was not stored");
 	return { ...started, id };
+}
+
+/** Stores conversions, and returns their ids in the same order. */
+export async function addConversions(
+	{ db, batch }: Pick<Store, "db" | "batch">,
+	rows: readonly NewConversion[],
+): Promise<number[]> {
+	const started = rows.map((row, index) => ({ ...row, id: -(index + 1) }));
+	return [...(await batch.write(db, { started })).conversionIds];
 }
 
 /** Stores a credit, and replaces the conversion's credit if it has one. */

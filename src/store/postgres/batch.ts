@@ -58,8 +58,8 @@ type LookedRow =
 	| { kind: "shop"; row: ShopTarget };
 
 /**
- * The first read of a batch. The lateral joins with `offset 0` make the planner look up each key in an index, whatever its
- * statistics say, and `order by` makes it the index of the key. A table without statistics would otherwise be read through
+ * The first read of a batch. Here and below, lateral joins with `offset 0` make the planner look up each key in an index,
+ * whatever its statistics say, and `order by` makes it the index of the key. A table without statistics would otherwise be read through
  * any index that begins with the programme.
  */
 const LOOK = hotStatement<LookedRow>(`
@@ -89,9 +89,11 @@ const FIND_REFUNDS = hotStatement<NewRefund>(
 	`select ${Object.keys(REFUND).join(", ")} from refunds where conversion_id = any($1::bigint[]) order by id`,
 );
 const FIND_BY_CODES = hotStatement<CodeKey & { partnership_id: number }>(`
-	select code.programme_id, code.folded, code.partnership_id from ${listText("asked", CODE)}
-		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
-		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null`);
+	select asked.programme_id, asked.folded, found.partnership_id from ${listText("asked", CODE)} cross join lateral (
+		select partnership_id from coupon_codes code where programme_id = asked.programme_id and folded = asked.folded
+			and exists (select 1 from partnerships own where own.id = partnership_id and own.ended_at_ms is null)
+			offset 0
+	) as found`);
 const FIND_PARTNERSHIPS = hotStatement<PartnershipRow>(
 	`${PARTNERSHIP_SELECT} where own.id = any($1::bigint[])`,
 );
@@ -266,7 +268,7 @@ const PART_NAMES = Object.keys(PARTS) as PartName[];
  * one has every part. A part with an empty list costs some time too, most of it for planning, behind a pooler that keeps
  * no prepared statements.
  */
-const SHAPES: readonly (readonly PartName[])[] = [
+export const SHAPES: readonly (readonly PartName[])[] = [
 	["inboundCalls"],
 	["nonces", "inboundCalls"],
 	["nonces", "started", "moves", "events", "inboundCalls"],
