@@ -11,7 +11,6 @@ import { setPassword } from "../src/store/queries/passwords.ts";
 import { insertPerson } from "../src/store/queries/people.ts";
 import type { Store } from "../src/store/store.ts";
 import { type Database, withStore } from "./database.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -30,6 +29,7 @@ export const a1Apis = defineWorkload<ApiScale>({
 	title: "APIs",
 	measures:
 		"1,000 programmes with owner and key over the API; processor time of a token's check after its first use",
+	runsOwnSources: true,
 	scales: {
 		full: { programmes: 1_000, checks: 200_000 },
 		short: { programmes: 200, checks: 50_000 },
@@ -52,7 +52,7 @@ async function measure(
 ): Promise<Figure[]> {
 	const token = await withStore(databaseUrl, seedToken);
 	const { caFile } = await tools.receiver();
-	const service = await startService({ databaseUrl, caFile, role: "web" });
+	const service = await tools.startService({ databaseUrl, caFile, role: "web" });
 	const startedAt = performance.now();
 	try {
 		let next = 0;

@@ -14,7 +14,6 @@ import { CONNECTIONS, type LoadAnswer, reportSales, writeShops } from "./load-pr
 import { cpuMicros } from "./process-cost.ts";
 import { seedPartners } from "./seed-partners.ts";
 import { seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -105,7 +104,7 @@ function clickLinks(kind: Database, scale: ClickScale, tools: Tools): Promise<Me
 			return partners.map(({ code }) => code);
 		});
 		const constant = await startConstant();
-		const service = await startService({ databaseUrl, caFile, role: "web" });
+		const service = await tools.startService({ databaseUrl, caFile, role: "web" });
 		const sides: Record<"limit" | "service", Clicked & { url: string; pid: number }> = {
 			limit: { ...constant, rates: [], p99Ms: [], cpuMicros: [] },
 			service: { ...service, rates: [], p99Ms: [], cpuMicros: [] },
@@ -221,7 +220,7 @@ function sell(kind: Database, withBoth: boolean, { sales }: ClickScale, tools: T
 			return seeded.map((shop, at) => ({ ...shop, fields: partners[at]?.fields ?? {} }));
 		});
 		const shopsFile = writeShops(tools.folder, shops);
-		const service = await startService({ databaseUrl, caFile, role: "web" });
+		const service = await tools.startService({ databaseUrl, caFile, role: "web" });
 		try {
 			await reportSales(service.url, shopsFile, sales / 5);
 			const spent = cpuMicros(service.pid);

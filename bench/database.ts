@@ -8,6 +8,7 @@ import { type DatabaseSetting, openStore } from "../src/store/open.ts";
 import { POSTGRES_DEFAULTS } from "../src/store/postgres/setting.ts";
 import type { Store } from "../src/store/store.ts";
 import { dropDatabase, type PostgresServer } from "../test/support/postgres.ts";
+import { migrateDatabase, OWN_FOLDER } from "./service-process.ts";
 
 export type Database = "SQLite" | "PostgreSQL";
 
@@ -17,12 +18,16 @@ export interface OpenedDatabase {
 	remove(): Promise<void>;
 }
 
+/** Creates a database with the schema of the service in the folder. */
 export async function openDatabase(
 	where: { file: string } | { server: PostgresServer; name: string },
+	serviceFolder: string = OWN_FOLDER,
 ): Promise<OpenedDatabase> {
 	const url = "file" in where ? `sqlite:${where.file}` : await where.server.createDatabase(where.name);
+	const isOwn = serviceFolder === OWN_FOLDER;
+	if (!isOwn) await migrateDatabase(serviceFolder, url);
 	const postgresVersion = await withStore(url, async (store) => {
-		await store.migrate(Date.now());
+		if (isOwn) await store.migrate(Date.now());
 		return store.kind === "postgres" ? readVersion(store) : null;
 	});
 	return {

@@ -5,7 +5,8 @@ import { SLOTS } from "../src/domain/slot.ts";
 import { withStore } from "./database.ts";
 import { cpuMicros, residentMb } from "./process-cost.ts";
 import type { Receiver } from "./receiver-process.ts";
-import { type ServiceProcess, startService, sumOf } from "./service-process.ts";
+import { type ServiceProcess, sumOf } from "./service-process.ts";
+import type { Tools } from "./tools.ts";
 
 export interface DrainOptions {
 	databaseUrl: string;
@@ -19,7 +20,7 @@ export interface DrainOptions {
 	release?: () => Promise<void>;
 	/** Additional settings of the service. */
 	more?: Readonly<Record<string, string>>;
-	say: (line: string) => void;
+	tools: Pick<Tools, "beginPhase" | "startService" | "say">;
 }
 
 export interface DrainAnswer {
@@ -38,12 +39,13 @@ export interface DrainAnswer {
 const LOOK_MS = 10;
 
 export async function drain(options: DrainOptions): Promise<DrainAnswer> {
-	const { databaseUrl, receiver, deliveries, processes = 1, release, more = {}, say } = options;
+	const { databaseUrl, receiver, deliveries, processes = 1, release, more = {}, tools } = options;
+	await tools.beginPhase();
 	await receiver.forget();
 	const settings = { databaseUrl, caFile: receiver.caFile, role: "worker", more } as const;
 	const services: ServiceProcess[] = [];
 	try {
-		for (let i = 0; i < processes; i++) services.push(await startService(settings));
+		for (let i = 0; i < processes; i++) services.push(await tools.startService(settings));
 		if (release !== undefined) {
 			await untilShared(services);
 			await release();
@@ -51,7 +53,7 @@ export async function drain(options: DrainOptions): Promise<DrainAnswer> {
 		await receiver.until(1);
 		const cpuBefore = totalCpu(services);
 		const sentBefore = (await receiver.count()).count;
-		await receiver.until(deliveries, (count) => say(`${count} of ${deliveries} sent`));
+		await receiver.until(deliveries, (count) => tools.say(`${count} of ${deliveries} sent`));
 		await untilStored(databaseUrl);
 		const endedAtMs = performance.timeOrigin + performance.now();
 		const cpu = totalCpu(services) - cpuBefore;

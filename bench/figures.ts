@@ -12,8 +12,12 @@ export function least(rounds: readonly number[]): number {
 	return Math.min(...rounds);
 }
 
+/** Returns the middle value, or the mean of both if the number of values is even. */
 export function median(values: readonly number[]): number {
-	return percentile(values, 0.5);
+	const sorted = values.toSorted((a, b) => a - b);
+	const half = sorted.length / 2;
+	const [low, high] = [sorted[Math.ceil(half) - 1], sorted[Math.floor(half)]];
+	return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
 }
 
 /** Returns the smallest value that is at least as large as the given share of all values. */

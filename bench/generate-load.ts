@@ -19,10 +19,12 @@ export interface Load {
 	perSecond: number;
 	/** Returns the bytes of the n-th request. */
 	requestAt(number: number): Buffer;
+	/** Returns the name under which the answer to the n-th request is counted. Its status by default. */
+	nameAnswer?(number: number, status: string, readBody: () => string): string;
 }
 
 export async function generateLoad(load: Load): Promise<void> {
-	const { requests, connections, perSecond: pace, requestAt } = load;
+	const { requests, connections, perSecond: pace, requestAt, nameAnswer = (_, status) => status } = load;
 	const { hostname, port } = new URL(load.url);
 	const statuses: Record<string, number> = {};
 	const waitsMs: number[] = [];
@@ -60,18 +62,22 @@ export async function generateLoad(load: Load): Promise<void> {
 	function keepAsking(socket: Socket): void {
 		let rest: Buffer = Buffer.alloc(0);
 		let sinceMs = 0;
+		let number = 0;
 		const ask = (): void => {
 			if (asked >= requests) return;
 			sinceMs = pace > 0 ? startedAt + dueMs(asked) : performance.now();
-			socket.write(requestAt(asked++));
+			number = asked++;
+			socket.write(requestAt(number));
 		};
 		socket.on("data", (chunk: Buffer) => {
 			rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
 			for (let frame = findHttpFrame(rest); frame !== undefined; frame = findHttpFrame(rest)) {
 				const status = rest.toString("latin1", STATUS_START, STATUS_END);
-				statuses[status] = (statuses[status] ?? 0) + 1;
 				waitsMs.push(performance.now() - sinceMs);
-				rest = rest.subarray(frame.end);
+				const { bodyStart, end } = frame;
+				const name = nameAnswer(number, status, () => rest.toString("utf8", bodyStart, end));
+				statuses[name] = (statuses[name] ?? 0) + 1;
+				rest = rest.subarray(end);
 				answered++;
 				if (answered === requests) finish();
 				else if (pace === 0) ask();

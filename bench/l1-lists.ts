@@ -42,6 +42,7 @@ export const l1Lists = defineWorkload<{ conversions: number; sides: readonly Sid
 	title: "lists",
 	measures:
 		"every page over a million conversions and credits, and two million deliveries: the time until the page is there",
+	runsOwnSources: true,
 	scales: {
 		full: { conversions: 1_000_000, sides: ["SQLite", "PostgreSQL", "older PostgreSQL"] },
 		short: { conversions: 20_000, sides: ["SQLite", "PostgreSQL", "older PostgreSQL"] },

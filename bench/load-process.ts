@@ -10,6 +10,7 @@ export interface LoadAnswer {
 	/** Median time from the first byte of the request until the whole answer has arrived. */
 	p50Ms: number;
 	p99Ms: number;
+	/** Number of answers for each status, or for each name that the generator gives them. */
 	statuses: Readonly<Record<string, number>>;
 }
 
@@ -18,7 +19,17 @@ export type LoadShop = SeededShop & { fields?: Readonly<Record<string, string>> 
 
 /** Number of connections at a busy moment. The address block of one caller may have up to 256. */
 export const CONNECTIONS = 64;
+/** Value of each order in a call of the pixel. It differs from that of the shop's server. */
+export const PIXEL_VALUE = "99.00";
 let runs = 0;
+
+interface SaleLoad {
+	connections?: number;
+	/** Number of sales a second, or 0 to report as fast as they are answered. */
+	perSecond?: number;
+	/** Prefix of the order ids. By default each run has its own. */
+	prefix?: string;
+}
 
 export function writeShops(folder: string, shops: readonly LoadShop[]): string {
 	const file = join(mkdtempSync(join(folder, "shops-")), "shops.json");
@@ -26,14 +37,19 @@ export function writeShops(folder: string, shops: readonly LoadShop[]): string {
 	return file;
 }
 
+/** Returns the fields of the sale with this number. It is reported by the shop with the same number. */
+export function saleFields(prefix: string, number: number): { orderId: string; basketValue: string } {
+	return { orderId: `${prefix}${number}`, basketValue: "129.90" };
+}
+
 /** Reports sales, and fails unless every report is accepted as a new sale. */
 export async function reportSales(
 	url: string,
 	shopsFile: string,
 	requests: number,
-	connections: number = CONNECTIONS,
+	{ connections = CONNECTIONS, perSecond = 0, prefix = `RUN-${++runs}-` }: SaleLoad = {},
 ): Promise<LoadAnswer> {
-	const args = [url, shopsFile, String(requests), String(connections), `RUN-${++runs}-`];
+	const args = [url, shopsFile, ...[requests, connections, prefix, perSecond].map(String)];
 	const answer = await runChild<LoadAnswer>("load-generator.ts", args);
 	if (answer.statuses["201"] !== requests) {
 		throw new Error(`${requests} reports were answered ${JSON.stringify(answer.statuses)}`);

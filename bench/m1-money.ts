@@ -1,9 +1,8 @@
 // M1 prepares and issues the statements of 10,000 partners from a million entries, while a shop reports sales. It also
-// measures approvals with and without entries in the accounts of partners, and the pages about statements.
+// measures the pages about statements.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
-import { approveDue } from "../src/conversions/end-windows.ts";
 import { createKeyRing } from "../src/domain/key-ring.ts";
 import { monthBefore, monthEndMs, monthIn } from "../src/domain/statement.ts";
 import { DAY_MS } from "../src/domain/time.ts";
@@ -18,13 +17,12 @@ import { listStatements } from "../src/store/queries/statements.ts";
 import type { Store } from "../src/store/store.ts";
 import { createTestSite } from "../src/web/test-site.test-support.ts";
 import { type Database, withStore } from "./database.ts";
-import { best, median, ratio } from "./figures.ts";
+import { median, ratio } from "./figures.ts";
 import { type LoadAnswer, reportSales, writeShops } from "./load-process.ts";
 import { residentMb } from "./process-cost.ts";
-import { creditAll, seedMoney } from "./seed-money.ts";
-import { seedOpenConversions } from "./seed-open-conversions.ts";
+import { seedMoney } from "./seed-money.ts";
 import { BENCH_SEALING_KEY, seedShops } from "./seed-shops.ts";
-import { type ServiceProcess, startService } from "./service-process.ts";
+import type { ServiceProcess } from "./service-process.ts";
 import { timePage } from "./time-page.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
@@ -32,7 +30,7 @@ import { defineWorkload, type Figure } from "./workload.ts";
 const SHOPS = 100;
 /** Number of connections for sales. A shop reports few sales at the same time. */
 const SALE_CONNECTIONS = 2;
-const REACH = { issueMs: 60_000, memoryMb: 250, saleSlowdown: 2, approvals: 0.95, pageMs: 100 } as const;
+const REACH = { issueMs: 60_000, memoryMb: 250, saleSlowdown: 2, pageMs: 100 } as const;
 const LOOK_MS = 50;
 /** Number of measured requests for each page. */
 const LOOKS = 8;
@@ -42,28 +40,23 @@ interface MoneyScale {
 	entries: number;
 	/** Number of sales of one measurement. */
 	sales: number;
-	/** Number of conversions that are approved. */
-	approvals: number;
 	rounds: number;
 }
 
 export const m1Money = defineWorkload<MoneyScale>({
 	name: "M1",
 	title: "money",
-	measures:
-		"a million entries of 10,000 partners become statements: time, memory, sales beside it, approvals with entries ÷ without, pages",
+	measures: "a million entries of 10,000 partners become statements: time, memory, sales beside it, pages",
+	runsOwnSources: true,
 	scales: {
-		full: { partners: 10_000, entries: 1_000_000, sales: 1_000, approvals: 20_000, rounds: 3 },
-		short: { partners: 500, entries: 50_000, sales: 300, approvals: 5_000, rounds: 1 },
-		smoke: { partners: 20, entries: 400, sales: 20, approvals: 500, rounds: 1 },
+		full: { partners: 10_000, entries: 1_000_000, sales: 1_000, rounds: 3 },
+		short: { partners: 500, entries: 50_000, sales: 300, rounds: 1 },
+		smoke: { partners: 20, entries: 400, sales: 20, rounds: 1 },
 	},
 	async run(scale, tools) {
 		const figures: Figure[] = [];
 		for (const kind of ["SQLite", "PostgreSQL"] as const) {
-			figures.push(
-				...(await tools.withDatabase(kind, (url) => measureIssue(kind, url, scale, tools))),
-				await measureApprovals(kind, scale, tools),
-			);
+			figures.push(...(await tools.withDatabase(kind, (url) => measureIssue(kind, url, scale, tools))));
 		}
 		return figures;
 	},
@@ -94,8 +87,8 @@ async function measureIssue(
 	});
 	const shopsFile = writeShops(tools.folder, shops);
 	const more = { PUBLIC_URL: SESSION_DEPS.publicUrl };
-	const service = await startService({ databaseUrl, caFile, role: "web", more });
-	const report = () => reportSales(service.url, shopsFile, scale.sales, SALE_CONNECTIONS);
+	const service = await tools.startService({ databaseUrl, caFile, role: "web", more });
+	const report = () => reportSales(service.url, shopsFile, scale.sales, { connections: SALE_CONNECTIONS });
 	let issued: Issued;
 	let quiet: LoadAnswer[] = [];
 	try {
@@ -244,33 +237,4 @@ async function measurePages(kind: Database, store: Store, month: string, tools: 
 		}
 	}
 	return figures;
-}
-
-/** Approves conversions that are credited to a partner, and others that nobody is credited with. */
-async function measureApprovals(kind: Database, scale: MoneyScale, tools: Tools): Promise<Figure> {
-	const rates: Record<"with" | "without", number[]> = { with: [], without: [] };
-	for (let round = 1; round <= scale.rounds; round++) {
-		for (const side of ["without", "with"] as const) {
-			const rate = await tools.withDatabase(kind, (url) =>
-				withStore(url, (store) => approveAll(store, scale.approvals, side === "with")),
-			);
-			rates[side].push(rate);
-			tools.say(
-				`${kind}, round ${round} of ${scale.rounds}: ${Math.round(rate)} approvals a second ${side} entries`,
-			);
-		}
-	}
-	const value = best(rates.with) / best(rates.without);
-	return ratio(`${kind}: approvals with entries ÷ without`, value, { atLeast: REACH.approvals });
-}
-
-async function approveAll(store: Store, count: number, isCredited: boolean): Promise<number> {
-	const shops = await seedShops(store, SHOPS, (shop) => `https://shop-${shop}.example/postback`);
-	await seedOpenConversions(store, count, shops, Date.now() - 1_000);
-	if (isCredited) await creditAll(store.db, shops);
-	if (store.kind === "postgres") await sql`vacuum analyze`.execute(store.db);
-	const startedAt = performance.now();
-	const approved = await approveDue({ store, clock: realClock, random: createRandom() }, () => false);
-	if (approved !== count) throw new Error(`${approved} of ${count} conversions were approved`);
-	return count / ((performance.now() - startedAt) / 1_000);
 }

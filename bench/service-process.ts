@@ -1,9 +1,10 @@
 // Starts the real service in a process of its own, as an operator would.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { NODE_OPTIONS } from "../release/executable.ts";
 import { endChild, endWithUs } from "./child-process.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
@@ -26,28 +27,32 @@ export interface ServiceSettings {
 	more?: Readonly<Record<string, string>>;
 }
 
-const ROOT = join(import.meta.dirname, "..");
+/** Folder of this checkout. */
+export const OWN_FOLDER = join(import.meta.dirname, "..");
+/** Settings of every command. */
+const COMMON_ENVIRONMENT = {
+	PATH: process.env["PATH"],
+	LOG_LEVEL: "error",
+	RINGBACK_SECRET_KEY: Buffer.from(BENCH_SEALING_KEY).toString("hex"),
+};
 const START_TIMEOUT_MS = 60_000;
 
-export async function startService({
-	databaseUrl,
-	caFile,
-	role,
-	more = {},
-}: ServiceSettings): Promise<ServiceProcess> {
+/** Starts the service whose sources are in the folder. It may be another checkout, with dependencies of its own. */
+export async function startService(
+	folder: string,
+	{ databaseUrl, caFile, role, more = {} }: ServiceSettings,
+): Promise<ServiceProcess> {
 	const env = {
-		PATH: process.env["PATH"],
+		...COMMON_ENVIRONMENT,
 		PORT: "0",
-		LOG_LEVEL: "error",
 		DATABASE_URL: databaseUrl,
 		RINGBACK_ROLE: role,
 		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
-		RINGBACK_SECRET_KEY: Buffer.from(BENCH_SEALING_KEY).toString("hex"),
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 		RINGBACK_TRUSTED_CA: caFile,
 		...more,
 	};
-	const child = spawn(process.execPath, [...NODE_OPTIONS, join(ROOT, "src/ringback.js"), "serve", "--json"], {
+	const child = spawn(process.execPath, [...NODE_OPTIONS, programOf(folder), "serve", "--json"], {
 		env,
 		stdio: ["ignore", "pipe", "inherit"],
 	});
@@ -71,6 +76,16 @@ export async function startService({
 		await endChild(child, "SIGKILL");
 		throw error;
 	}
+}
+
+/** Migrates an empty database to the schema of the checkout in the folder. */
+export async function migrateDatabase(folder: string, databaseUrl: string): Promise<void> {
+	const env = { ...COMMON_ENVIRONMENT, DATABASE_URL: databaseUrl };
+	await promisify(execFile)(process.execPath, [programOf(folder), "migrate"], { env });
+}
+
+function programOf(folder: string): string {
+	return join(folder, "src/ringback.js");
 }
 
 async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {

@@ -9,10 +9,18 @@ const HEAD = ["", "", "what", "figure", "goal", ""];
 const RIGHT = new Set([3, 4]);
 
 export function formatTable(figures: readonly NamedFigure[]): string {
-	const rows = [HEAD, ...figures.map(formatFigure)];
-	const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+	return formatCells([HEAD, ...figures.map(formatFigure)], (column) => RIGHT.has(column));
+}
+
+/** Aligns the cells of all rows. */
+export function formatCells(
+	rows: readonly (readonly string[])[],
+	isRight: (column: number) => boolean,
+): string {
+	const columns = rows[0] ?? [];
+	const widths = columns.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
 	const pad = (cell: string, column: number): string =>
-		RIGHT.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0);
+		isRight(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0);
 	return rows.map((row) => row.map(pad).join("  ").trimEnd()).join("\n");
 }
 
@@ -30,7 +38,7 @@ function formatFigure(figure: NamedFigure): string[] {
 }
 
 /** Formats a number with three significant digits, or as a whole number from a hundred on. */
-function formatNumber(value: number): string {
+export function formatNumber(value: number): string {
 	if (!Number.isFinite(value)) return "–";
 	if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
 	return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);

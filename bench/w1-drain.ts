@@ -61,7 +61,7 @@ export function drainOn(
 		const receiver = await tools.receiver();
 		await fill(databaseUrl);
 		await seedDrain(databaseUrl, deliveries, receiver.url, tools.say);
-		const answer = await drain({ databaseUrl, receiver, deliveries, say: tools.say });
+		const answer = await drain({ databaseUrl, receiver, deliveries, tools });
 		if (answer.requests !== deliveries)
 			throw new Error(`${answer.requests} requests for ${deliveries} deliveries`);
 		return answer;

@@ -12,7 +12,6 @@ import { median } from "./figures.ts";
 import { findDue, type Look } from "./find-due.ts";
 import { seedDue } from "./seed-due.ts";
 import { receiverAt, seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -32,6 +31,7 @@ export const w10DueRows = defineWorkload<FirstDueScale>({
 	title: "due rows",
 	measures:
 		"20,000 programmes, 1,000,000 rows: a pass's look at what is due in memory; reading the first due rows of all slots, with an old snapshot ÷ without",
+	runsOwnSources: true,
 	scales: {
 		full: { programmes: 20_000, queued: 1_000_000, passed: 500_000 },
 		short: { programmes: 1_000, queued: 10_000, passed: 5_000 },
@@ -70,7 +70,7 @@ async function measureOn(
 	if (kind === "SQLite") return found;
 	const after = await withSnapshot(databaseUrl, async () => {
 		await receiver.forget();
-		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "worker" });
+		const service = await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "worker" });
 		try {
 			await receiver.until(passed, (count) => tools.say(`${kind}: ${count} of ${passed} passed`));
 		} finally {

@@ -23,6 +23,7 @@ export const w11Windows = defineWorkload<{ conversions: number }>({
 	name: "W11",
 	title: "windows",
 	measures: "a page of 500 approvals, 1,000,000 conversions open, statistics fresh, missing and wrong",
+	runsOwnSources: true,
 	scales: { full: { conversions: 1_000_000 }, short: { conversions: 20_000 }, smoke: { conversions: 3_000 } },
 	async run({ conversions }, { withDatabase, say }) {
 		const cases: readonly (readonly [Database, Statistics])[] = [

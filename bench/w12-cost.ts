@@ -3,13 +3,13 @@
 
 import { sql } from "kysely";
 import { readUsedBytes } from "../src/store/sqlite/file.ts";
+import { readPostgresMicros } from "./call-cost.ts";
 import { type Database, withStore } from "./database.ts";
 import { untilStored } from "./drain.ts";
 import { least } from "./figures.ts";
 import { reportSales, writeShops } from "./load-process.ts";
-import { cpuMicros, familyCpuMicros, parentOf } from "./process-cost.ts";
+import { cpuMicros } from "./process-cost.ts";
 import { seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -64,7 +64,7 @@ function measureCost(kind: Database, { conversions, warmUp }: CostScale, tools: 
 		await receiver.forget();
 		const shops = await withStore(databaseUrl, (store) => seedShops(store, SHOPS, receiver.url));
 		const shopsFile = writeShops(tools.folder, shops);
-		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
+		const service = await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
 		try {
 			await reportSales(service.url, shopsFile, warmUp);
 			await receiver.until(warmUp);
@@ -106,13 +106,12 @@ async function readCosts(kind: Database, databaseUrl: string, servicePid: number
 	return withStore(databaseUrl, async ({ db }) => {
 		await sql`create extension if not exists pg_stat_statements`.execute(db);
 		// The statements that begin and end a transaction are counted as well, because they are round trips, too.
-		const { rows } = await sql<{ pid: number; calls: number }>`
-			select pg_backend_pid() as pid, coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements
+		const { rows } = await sql<{ calls: number }>`
+			select coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements
 			where dbid = (select oid from pg_database where datname = current_database())
 				and toplevel`.execute(db);
-		const { pid = 0, calls = 0 } = rows[0] ?? {};
-		const postgresMicros = familyCpuMicros(parentOf(pid));
-		return { serviceMicros, postgresMicros, statements: calls, diskBytes: 0 };
+		const postgresMicros = await readPostgresMicros(databaseUrl);
+		return { serviceMicros, postgresMicros, statements: rows[0]?.calls ?? 0, diskBytes: 0 };
 	});
 }
 

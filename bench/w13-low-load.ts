@@ -13,7 +13,7 @@ import { least, percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
 import { nowMs, type ReportedSale, reportSale } from "./sale.ts";
 import { type SeededShop, seedShops } from "./seed-shops.ts";
-import { type ServiceProcess, startService } from "./service-process.ts";
+import type { ServiceProcess } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -51,6 +51,7 @@ interface Stage {
 	receiver: Receiver;
 	shops: readonly SeededShop[];
 	scale: LowLoadScale;
+	tools: Tools;
 	/** Number of the next order. */
 	sales: number;
 }
@@ -70,7 +71,7 @@ export const w13LowLoad = defineWorkload<LowLoadScale>({
 		try {
 			return await tools.withDatabase("PostgreSQL", async (databaseUrl) => {
 				const shops = await withStore(databaseUrl, (store) => seedShops(store, scale.shops, receiver.url));
-				return measureAll({ databaseUrl, receiver, shops, scale, sales: 0 }, tools);
+				return measureAll({ databaseUrl, receiver, shops, scale, tools, sales: 0 });
 			});
 		} finally {
 			await receiver.stop();
@@ -78,8 +79,9 @@ export const w13LowLoad = defineWorkload<LowLoadScale>({
 	},
 });
 
-async function measureAll(stage: Stage, { say }: Tools): Promise<Figure[]> {
+async function measureAll(stage: Stage): Promise<Figure[]> {
 	const { rounds, killedSeconds } = stage.scale;
+	const { say } = stage.tools;
 	const one: FirstCallbacks[] = [];
 	const two: FirstCallbacks[] = [];
 	for (let round = 1; round <= rounds; round++) {
@@ -101,14 +103,14 @@ async function measureAll(stage: Stage, { say }: Tools): Promise<Figure[]> {
 }
 
 async function withServices<Answer>(
-	{ databaseUrl, receiver }: Stage,
+	{ databaseUrl, receiver, tools }: Stage,
 	count: number,
 	work: (services: readonly ServiceProcess[]) => Promise<Answer>,
 ): Promise<Answer> {
 	const services: ServiceProcess[] = [];
 	try {
 		for (let i = 0; i < count; i++) {
-			services.push(await startService({ databaseUrl, caFile: receiver.caFile, role: "all" }));
+			services.push(await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "all" }));
 		}
 		return await work(services);
 	} finally {

@@ -19,7 +19,6 @@ import { type LoadAnswer, reportSales, writeShops } from "./load-process.ts";
 import type { PagesRead, ReadOrder } from "./read-pages.ts";
 import { seedHistory } from "./seed-history.ts";
 import { BENCH_SEALING_KEY, type SeededShop, seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload } from "./workload.ts";
 
@@ -56,7 +55,7 @@ export const w14Readers = defineWorkload<ReadersScale>({
 				seedLargeShop(store, scale.conversions, urlOf, tools.say),
 			);
 			const shopsFile = writeShops(tools.folder, [shop]);
-			const service = await startService({
+			const service = await tools.startService({
 				databaseUrl,
 				caFile,
 				role: "web",
@@ -65,7 +64,7 @@ export const w14Readers = defineWorkload<ReadersScale>({
 			try {
 				const order: ReadOrder = { url: service.url, cookies, paths: pagesOf(shop, scale.conversions) };
 				return await measureRounds(scale, tools, order, (sales) =>
-					reportSales(service.url, shopsFile, sales, SALE_CONNECTIONS),
+					reportSales(service.url, shopsFile, sales, { connections: SALE_CONNECTIONS }),
 				);
 			} finally {
 				await service.stop();

@@ -24,7 +24,7 @@ export const w2MonthsEnd = defineWorkload<{ conversions: number; rounds: number 
 	measures: "200,000 conversions pass their approval window at once: approve, owe, deliver ÷ the bare loop",
 	scales: {
 		full: { conversions: 200_000, rounds: 3 },
-		short: { conversions: 5_000, rounds: 1 },
+		short: { conversions: 8_000, rounds: 1 },
 		smoke: { conversions: 200, rounds: 1 },
 	},
 	async run({ conversions, rounds }, tools) {
@@ -70,7 +70,7 @@ function measureOn(kind: Database, conversions: number, hasPartners: boolean, to
 			if (hasPartners) await seedCalledPartners(store, shops, receiver.url);
 		});
 		const deliveries = hasPartners ? 2 * conversions : conversions;
-		const { perSecond } = await drain({ databaseUrl, receiver, deliveries, say: tools.say });
+		const { perSecond } = await drain({ databaseUrl, receiver, deliveries, tools });
 		return perSecond;
 	});
 }

@@ -11,7 +11,6 @@ import { percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
 import { nowMs, reportSale, sealed } from "./sale.ts";
 import { type SeededShop, seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -75,7 +74,7 @@ function measureOn(kind: Database, count: number, receiver: Receiver, tools: Too
 	return tools.withDatabase(kind, async (databaseUrl) => {
 		const [shop] = await withStore(databaseUrl, (store) => seedShops(store, 1, receiver.url));
 		if (shop === undefined) throw new Error("there is no shop");
-		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
+		const service = await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
 		const client = new Client(service.url);
 		try {
 			// The warm-up compiles the code and opens connections before the measurement.

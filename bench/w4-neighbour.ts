@@ -9,7 +9,6 @@ import { type Receiver, startReceiver } from "./receiver-process.ts";
 import { conversionName, seedDue } from "./seed-due.ts";
 import { seedCalledPartners } from "./seed-partners.ts";
 import { receiverAt, seedShops } from "./seed-shops.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -97,10 +96,10 @@ async function waitOn(
 	receiver: Receiver,
 	scale: NeighbourScale,
 	stuckKind: ReceiverKind,
-	{ say }: Tools,
+	tools: Tools,
 ) {
 	const { stuck, each, gapMs, leadMs } = scale;
-	const startTookMs = await timeStart(databaseUrl, receiver);
+	const startTookMs = await timeStart(databaseUrl, receiver, tools);
 	const startsAtMs = await withStore(databaseUrl, async (store) => {
 		const shops = await seedShops(store, HEALTHY + 1, (shop) =>
 			receiver.url(shop === HEALTHY ? `${shop}/swallow` : shop),
@@ -119,7 +118,7 @@ async function waitOn(
 		}));
 		return firstAtMs;
 	});
-	const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "worker" });
+	const service = await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "worker" });
 	try {
 		if (Date.now() > startsAtMs) throw new Error("the machine is too busy: the service started late");
 		const number = HEALTHY * each;
@@ -131,7 +130,7 @@ async function waitOn(
 			Array.from({ length: number }, (_, at) => [conversionName(at + 1), dueAt(startsAtMs, at, gapMs)]),
 		);
 		const waits = healthy().map(({ conversion, atMs }) => atMs - (due.get(conversion) ?? Number.NaN));
-		say(
+		tools.say(
 			`p50 ${percentile(waits, 0.5).toFixed(1)} ms, p99 ${percentile(waits, 0.99).toFixed(1)} ms, ${stuck} stuck`,
 		);
 		return { p99Ms: percentile(waits, 0.99) };
@@ -140,9 +139,9 @@ async function waitOn(
 	}
 }
 
-async function timeStart(databaseUrl: string, { caFile }: Receiver): Promise<number> {
+async function timeStart(databaseUrl: string, { caFile }: Receiver, tools: Tools): Promise<number> {
 	const startedAt = performance.now();
-	const service = await startService({ databaseUrl, caFile, role: "worker" });
+	const service = await tools.startService({ databaseUrl, caFile, role: "worker" });
 	await service.stop();
 	return performance.now() - startedAt;
 }

@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.ts";
 import { residentMb } from "./process-cost.ts";
-import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { seedDrain } from "./w1-drain.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
@@ -41,7 +40,7 @@ function measureOn(kind: Database, { due, forMs }: MemoryScale, tools: Tools): P
 		const receiver = await tools.receiver();
 		await receiver.forget();
 		await seedDrain(databaseUrl, due, receiver.url, tools.say);
-		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
+		const service = await tools.startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
 		const samples: number[] = [];
 		try {
 			await receiver.until(1);

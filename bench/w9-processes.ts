@@ -79,7 +79,7 @@ async function drainWith(processes: number, deliveries: number, tools: Tools): P
 			const urlOf = (shop: number): string => receiver.url(`${shop}/after-5`);
 			await seedDrain(databaseUrl, deliveries, urlOf, tools.say, Date.now() + HOUR_MS);
 			const release = () => makeDue(databaseUrl);
-			const answer = await drain({ databaseUrl, receiver, deliveries, processes, release, say: tools.say });
+			const answer = await drain({ databaseUrl, receiver, deliveries, processes, release, tools });
 			const { twice, mostAtOnce } = await receiver.count();
 			return { perSecond: answer.perSecond, twice, mostAtOnce, retried: answer.retried };
 		});

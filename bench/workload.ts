@@ -11,6 +11,8 @@ export interface Workload {
 	title: string;
 	/** Description for `--help`. */
 	measures: string;
+	/** True if the workload runs sources of this checkout itself, so that it cannot measure another checkout. */
+	runsOwnSources: boolean;
 	run(size: Size, tools: Tools): Promise<Figure[]>;
 }
 
@@ -42,6 +44,7 @@ export interface WorkloadDefinition<Scale> {
 	name: string;
 	title: string;
 	measures: string;
+	runsOwnSources?: true;
 	/**
 	 * Scale for each size: the full size of docs/performance.md, a few seconds, or less than a second for the
 	 * tests.
@@ -52,8 +55,8 @@ export interface WorkloadDefinition<Scale> {
 
 /** Returns a workload, without the type of its scale. */
 export function defineWorkload<Scale>(definition: WorkloadDefinition<Scale>): Workload {
-	const { name, title, measures, scales, run } = definition;
-	return { name, title, measures, run: (size, tools) => run(scales[size], tools) };
+	const { name, title, measures, runsOwnSources = false, scales, run } = definition;
+	return { name, title, measures, runsOwnSources, run: (size, tools) => run(scales[size], tools) };
 }
 
 /** Returns whether the goal is reached. Returns null if there is no goal or nothing was counted. */

@@ -2,7 +2,6 @@
 // come from the code. The rest of the files is written by hand.
 
 import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "../src/api/openapi/examples.ts";
-import { TOKEN_ROUTES } from "../src/api/token-api/routes.ts";
 import { type AttemptOutcome, explainAttempt } from "../src/callbacks/attempt-cause.ts";
 import { concludeAttempt } from "../src/domain/delivery.ts";
 import {
@@ -16,6 +15,7 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../src/domain/retry.ts";
 import { headerNames, USER_AGENT } from "../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../src/domain/time.ts";
 import { judgeOutcome, type Outcome } from "../src/domain/verdict.ts";
+import { TOKEN_CALLS } from "../src/site-modules.ts";
 import { fence, table } from "./markdown-text.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";
 
@@ -87,7 +87,7 @@ function sampleRequest(): string {
 
 /** Writes the calls with a token, each with the right that it needs. */
 function callsTable(isListed: (path: string) => boolean): string {
-	const listed = TOKEN_ROUTES.filter(({ path }) => isListed(path));
+	const listed = TOKEN_CALLS.filter(({ path }) => isListed(path));
 	const hasRights = listed.some(({ right }) => right === "manage");
 	return table(
 		["call", "what it does", ...(hasRights ? ["right"] : [])],

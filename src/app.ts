@@ -15,11 +15,10 @@ import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
 import { createPixel, pixelImage } from "./api/pixel.ts";
 import { createPosts } from "./api/post-conversions.ts";
-import { createAnswerStorage, createPostEventAnswers } from "./api/post-event-answers.ts";
+import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { honoPath, type TokenApiDeps } from "./api/token-api/route.ts";
-import { TOKEN_ROUTES } from "./api/token-api/routes.ts";
 import { createTokenCalls } from "./api/token-api/token-call.ts";
 import { createPartnerLinkCache } from "./clicks/partner-link-cache.ts";
 import { type Admission, createAdmission } from "./concurrency/admission.ts";
@@ -29,6 +28,7 @@ import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
 import { createCallers } from "./programmes/callers.ts";
 import { recordOf } from "./request-notes.ts";
+import { SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
@@ -44,10 +44,7 @@ const TOO_MANY_WAIT = fault(
 );
 
 /** Returns the endpoints of the signed API by path and method. */
-function signedRoutes(
-	deps: AppDeps,
-	{ streams, acceptAnswers }: Pick<TokenApiDeps, "streams" | "acceptAnswers">,
-): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
+function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
 	const posts = createPosts(deps);
 	return {
 		"/v1/conversions": new Map([
@@ -62,8 +59,8 @@ function signedRoutes(
 		"/v1/rejections": new Map([["POST", posts.rejections]]),
 		"/v1/reversals": new Map([["POST", posts.reversals]]),
 		"/v1/refunds": new Map([["POST", posts.refunds]]),
-		"/v1/events": new Map([["GET", createGetEvents(deps, streams)]]),
-		"/v1/events/answers": new Map([["POST", createPostEventAnswers(acceptAnswers)]]),
+		"/v1/events": new Map([["GET", createGetEvents(deps, new EventStreams(deps))]]),
+		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
 	};
 }
 
@@ -84,8 +81,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl, deps));
-	const listening = { streams: new EventStreams(deps), acceptAnswers: createAnswerStorage() };
-	for (const [path, endpoints] of Object.entries(signedRoutes(deps, listening))) {
+	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
@@ -113,10 +109,10 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const rest = createBareApp(deps, signedCalls);
 	// Pages and the API show the same totals, so they are counted once.
 	const counts = { networkTallies: createNetworkTallies(deps), subTotals: createSubTotals(deps) };
-	mountTokenCalls(rest, { ...deps, ...counts, ...listening }, signedCalls, admission);
+	mountTokenCalls(rest, { ...deps, ...counts }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
-	const apiDocument = createApiDocument(deps);
+	const apiDocument = createApiDocument(deps, TOKEN_CALLS);
 	const answerDocument = createDocumentAnswer(apiDocument);
 	rest.get("/openapi.json", async (c) => {
 		const leave = await admission.admit("pages", callerBlock(c, deps) ?? "private addresses");
@@ -125,7 +121,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		return answerDocument();
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
-	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }));
+	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission, ...counts }, SITE_LISTS));
 	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
@@ -139,7 +135,7 @@ function mountTokenCalls(
 	admission: Admission,
 ): void {
 	const tokenCalls = createTokenCalls(deps, { admission, refuse: signedCalls.refuse });
-	for (const [path, routes] of Map.groupBy(TOKEN_ROUTES, honoPath)) {
+	for (const [path, routes] of Map.groupBy(TOKEN_CALLS, honoPath)) {
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
 			const route = routes.find(({ method }) => method === c.req.method);

@@ -253,7 +253,7 @@ function createAppState({ config, workplace, metrics, installation, background }
 		endStreams: () => stopping.abort(),
 		deps: {
 			...workplace,
-			jobs: { wake: background.jobs.runSoon },
+			jobs: { wake: () => background.wake("jobs") },
 			system: workplace.identity,
 			isPublicUrlSet: config.publicUrl !== null,
 			clickUrl: config.clickUrl ?? publicUrl,

@@ -55,8 +55,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	web: [...BELOW_THE_EDGE, "request-notes", ...GUIDES],
 	outside: [...BASE],
 	watch: [...BELOW_THE_EDGE, "config"],
-	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
-	service: [...BELOW_THE_EDGE, "app", "api", "config", "outside", "package.json"],
+	module: [...BASE, "store", "watch"],
+	"site-module": ["web", "api"],
+	modules: [...BELOW_THE_EDGE, "module", "site-module", "web", "api"],
+	"site-modules": [...BASE, "modules", "site-module", "web", "api"],
+	app: [...BELOW_THE_EDGE, "request-notes", "api", "web", "site-modules"],
+	service: [...BELOW_THE_EDGE, "modules", "app", "api", "config", "outside", "package.json"],
 	// Options are read and shown as the shop's own command does it.
 	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
 	main: [...ALL_BUT_OUTSIDE, "package.json"],
@@ -69,6 +73,9 @@ const FREE_ROOMS = ["demo", "bench", "release"];
 const ROOT = process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url));
 /** As Biome formats them, and `import("…")`. */
 const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm;
+
+/** The modules in the order of their list. A module may import only those before it. */
+const moduleOrder = readModuleOrder();
 
 const files = globSync("{src,receiver,test,demo,bench,release}/**/*.ts", {
 	cwd: ROOT,
@@ -83,6 +90,7 @@ const problems = [
 		? [`${PORTS}: interfaces only, import type`]
 		: []),
 	...findCycles(),
+	...findPagesOfWorkers(),
 ];
 for (const problem of new Set(problems)) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
@@ -108,6 +116,9 @@ function judge(file: string, target: string): string | undefined {
 	if (allowed === undefined) return `${file}: ${room} has no line in the import law (test/import-law.ts)`;
 	if (targetRoom !== room && !allowed.includes(targetRoom))
 		return `${file}: ${room} must not import ${targetRoom} (${target})`;
+	const [module, targetModule] = [moduleOf(file), moduleOf(target)];
+	if (module !== "" && moduleOrder.indexOf(targetModule) > moduleOrder.indexOf(module))
+		return `${file}: ${module} must not import ${targetModule}, which is a later module (${target})`;
 }
 
 /** Types count too: two files that need each other's types are one file, or three. */
@@ -125,6 +136,14 @@ function findCycles(): string[] {
 	return files.flatMap((file) => (done.has(file) ? [] : visit(file, [file])));
 }
 
+/** A worker loads modules.ts, and must not load any page, because pages are half of a process's memory. */
+function findPagesOfWorkers(): string[] {
+	const loaded = new Set(["src/modules.ts"]);
+	for (const file of loaded) for (const target of targets.get(file) ?? []) loaded.add(target);
+	const page = [...loaded].find((file) => roomOf(file) === "web");
+	return page === undefined ? [] : [`${page}: loaded by src/modules.ts, and so by every worker`];
+}
+
 /** Files of ours; packages and Node's own modules are no rooms. */
 function targetsOf(file: string): string[] {
 	const imports = readFileSync(join(ROOT, file), "utf8").matchAll(IMPORT);
@@ -139,6 +158,18 @@ function targetsOf(file: string): string[] {
 function roomOf(path: string): string {
 	const [top = "", second = ""] = path.split("/");
 	return top === "src" ? second.replace(/(?:\.test|\.test-support)?\.ts$/, "") : top;
+}
+
+/** The folders of the modules, whose names in the list are written as constants. */
+function readModuleOrder(): string[] {
+	const list =
+		/\bMODULES:[^=]*= \[([^\]]*)\]/.exec(readFileSync(join(ROOT, "src/modules.ts"), "utf8"))?.[1] ?? "";
+	return [...list.matchAll(/\w+/g)].map(([name]) => name.toLowerCase().replaceAll("_", "-"));
+}
+
+/** The folder below src/modules, and empty for files elsewhere. */
+function moduleOf(path: string): string {
+	return /^src\/modules\/([^/]+)\//.exec(path)?.[1] ?? "";
 }
 
 /** The folder below test; undefined for files elsewhere, and empty for one directly in test. */

@@ -29,13 +29,7 @@ const defaultCapacity = 100_000;
  * handling an event twice does no harm.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StoreEvent {
-	return createEventMemory(options.capacity ?? defaultCapacity);
-}
-
-/** Creates a memory for events of shops or partners, of which only these two fields are needed. */
-export function createEventMemory(
-	capacity: number,
-): (event: Pick<PostbackEvent, "conversionId" | "event">) => StoreResult {
+	const { capacity = defaultCapacity } = options;
 	const keys = new Set<string>();
 	return (event) => {
 		// The key is JSON, because joining the two texts with a separator could give the same key for different

@@ -55,7 +55,7 @@ export async function verifyPartnerCallback(request: PartnerRequest): Promise<Pa
 }
 
 /** Parses the body of a POST. Returns a sentence if it is not a partner's event. Unknown fields are ignored. */
-export function parsePartnerEvent(body: Uint8Array): PartnerEvent | string {
+function parsePartnerEvent(body: Uint8Array): PartnerEvent | string {
 	const fields = parseJson(new TextDecoder().decode(body));
 	if (!isObject(fields)) return "The body is not a JSON object in UTF-8.";
 	const { text, textOrNull, flag, wrong } = readFields<keyof PartnerEvent>(fields);

@@ -1,5 +1,5 @@
 // Writes and signs a callback as the service does (contract sections 4.1 and 5), for `ringback listen` and for a shop's
-// own tests. A partner's callback may also be a GET.
+// own tests.
 
 import { digestSha256, formCanonical, makeNonce, signWith } from "./hmac.ts";
 
@@ -29,29 +29,15 @@ export type WrittenCallback = {
 export async function writeCallback(
 	event: string,
 	fields: CallbackFields,
-	signing: CallbackSigning,
-): Promise<WrittenCallback> {
-	const body = JSON.stringify({ ...fields, sentAt: new Date(signing.nowMs).toISOString() });
-	const written = await signParts("POST", event, body, signing);
-	return { ...written, headers: { "Content-Type": "application/json", ...written.headers } };
-}
-
-/** Writes a callback by GET, as trackers of partners get it. Its values are in the query of the path. */
-export async function writeGetCallback(event: string, signing: CallbackSigning): Promise<WrittenCallback> {
-	return signParts("GET", event, "", signing);
-}
-
-async function signParts(
-	method: "POST" | "GET",
-	event: string,
-	body: string,
 	{ secret, brand, path, nowMs, nonce: givenNonce }: CallbackSigning,
 ): Promise<WrittenCallback> {
+	const body = JSON.stringify({ ...fields, sentAt: new Date(nowMs).toISOString() });
 	const timestamp = String(Math.floor(nowMs / 1000));
 	const nonce = givenNonce ?? (await makeNonce());
 	const bodySha256 = await digestSha256(new TextEncoder().encode(body));
-	const canonical = formCanonical({ method, target: path, timestamp, nonce, bodySha256 });
+	const canonical = formCanonical({ method: "POST", target: path, timestamp, nonce, bodySha256 });
 	const headers = {
+		"Content-Type": "application/json",
 		"User-Agent": "service-postback/1",
 		[`X-${brand}-Event`]: event,
 		[`X-${brand}-Timestamp`]: timestamp,

@@ -40,16 +40,16 @@ export interface News {
 type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
 /**
- * Maximum number of open streams of one process, and of one shop or partner in a process. A shop or partner has few
- * developers who listen, and each stream costs one or two queries every half second.
+ * Maximum number of open streams of one process, and of one shop in a process. A shop has few developers who listen, and
+ * each stream costs a query every half second.
  */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_RECEIVER = 5;
 /** Time between two checks for new events. */
 const LOOK_MS = 500;
 /**
- * Maximum time between two checks that the reader is still allowed to read. Keys and tokens that were revoked in another
- * process are cached for the same time, so a stream lasts no longer than any other call.
+ * Maximum time between two checks that the reader is still allowed to read. Keys that were revoked in another process are
+ * cached for the same time, so a stream lasts no longer than any other call.
  */
 const PERMISSION_MS = SECOND_MS;
 /**

@@ -5,19 +5,28 @@ import * as z from "zod";
 import { readFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
+import { openSecret } from "../domain/sealing.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "../domain/signature.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { MoveStore } from "../store/queries/announced-moves.ts";
 import { hasReached, startOfFeed } from "../store/queries/announced-moves.ts";
 import { mayKeyListen } from "../store/queries/keys.ts";
-import { noteListener } from "../store/queries/local-answers.ts";
+import { noteListener, noteListenerGone } from "../store/queries/local-answers.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { isSecretUsable } from "../store/queries/signing-secrets.ts";
-import type { Listening } from "./answers.ts";
+import { findActiveSecret, isSecretUsable } from "../store/queries/signing-secrets.ts";
+import type { Listening, SignedEvent } from "./answers.ts";
 import type { LonePlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
-import type { EventStreams } from "./event-streams.ts";
-import { type Followed, followEvents, SIGNED_PATH } from "./followed-events.ts";
+import type { EventStreams, StreamSource } from "./event-streams.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import type { Endpoint, SignedCall } from "./signed-call.ts";
+
+/**
+ * Minimum time between two updates of the time at which a listener was last seen. It is shorter than the time
+ * between two heartbeats.
+ */
+const NOTE_MS = 10 * SECOND_MS;
 
 export const EVENTS_QUERY = z.strictObject({
 	after: z
@@ -54,6 +63,13 @@ export function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint 
 			if (programme.archived_at_ms !== null) return refusalOf("programme_archived", {});
 			const room = streams.judgeRoom(receiverId);
 			if (!room.ok) return room;
+			const source: StreamSource = {
+				...createSource(deps, call, request.value),
+				async onHungUp() {
+					if (streams.countOf(receiverId) > 0) return;
+					await noteListenerGone(deps.store.db, receiverId, deps.clock.nowMs());
+				},
+			};
 			await noteListener(trx, receiverId, call.nowMs);
 			return succeed({
 				outcome: "LISTENING",
@@ -61,7 +77,7 @@ export function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint 
 				body: null,
 				conversionId: null,
 				isOfListener: true,
-				openStream: () => followEvents(deps, streams, followProgramme(deps, call, request.value)),
+				openStream: () => streams.answer(receiverId, source),
 			});
 		};
 		return { orderId: null, runsAlone: true, requests: [], answer };
@@ -78,59 +94,62 @@ async function parseRequest(
 	if (!names.ok) return names;
 	const fields = checkFields(EVENTS_QUERY, names.value);
 	if (!fields.ok) return fields;
-	const { after } = fields.value;
-	const testOnly = readTestOnly(fields.value);
-	if (!testOnly.ok) return testOnly;
-	if (after === undefined) {
-		return succeed({ position: await startOfFeed(store), testOnly: testOnly.value });
+	const { after, test = "false" } = fields.value;
+	if (test !== "true" && test !== "false") {
+		return refuse("invalid_field", "test must be true or false, or left out.", "test");
 	}
+	const testOnly = test === "true";
+	if (after === undefined) return succeed({ position: await startOfFeed(store), testOnly });
 	const position = readCursor(seal, listOf(programme), after);
 	if (position !== undefined && (await hasReached(store, position))) {
-		return succeed({ position, testOnly: testOnly.value });
+		return succeed({ position, testOnly });
 	}
-	return refuseCursor("programme");
-}
-
-export function readTestOnly({ test = "false" }: z.output<typeof EVENTS_QUERY>): Result<boolean> {
-	if (test === "true" || test === "false") return succeed(test === "true");
-	return refuse("invalid_field", "test must be true or false, or left out.", "test");
-}
-
-export function refuseCursor(owner: "programme" | "partner"): Result<never> {
 	return refuse(
 		"malformed_cursor",
-		`This cursor is not one of this ${owner}'s. Take the ID of an event as it is, or leave it out to listen from now on.`,
+		"This cursor is not one of this programme's. Take the ID of an event as it is, or leave it out to listen from now on.",
 		"after",
 	);
 }
 
-function followProgramme(
-	{ store, clock, random, keyRing }: AppDeps,
-	{ programme, keyId, secretId, hangUp, nowMs }: SignedCall,
+function createSource(
+	deps: AppDeps,
+	{ programme, keyId, secretId, hangUp, nowMs: openedAtMs }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
-): Followed<Cursor> {
+): Omit<StreamSource, "onHungUp"> {
+	const { store, clock, random, keyRing } = deps;
+	const { receiver_id: receiverId } = programme;
+	let position = start;
+	let notedAtMs = openedAtMs;
+	const idLine = (cursor: Cursor): string =>
+		`id: ${writeCursor({ keyRing, random }, listOf(programme), cursor)}\n`;
 	const greeting: Listening = {
 		programId: programme.public_id,
 		testOnly,
 		hasPostbackUrl: programme.endpoint_id !== null,
 	};
 	return {
-		receiverId: programme.receiver_id,
-		greeting,
-		start,
-		notedAtMs: nowMs,
-		writeCursor: (position) => writeCursor({ keyRing, random }, listOf(programme), position),
-		async read(after) {
-			const batch = await readFeed(store, programme, after, { testOnly, nowMs: clock.nowMs() });
-			const events = batch.events.map(({ event, body, position }) => ({
-				event,
-				data: body,
-				callback: { method: "POST", target: SIGNED_PATH, body } as const,
-				position,
-			}));
-			return { ...batch, events };
+		opening: `event: listening\n${idLine(start)}data: ${JSON.stringify(greeting)}\n\n`,
+		async look() {
+			const batch = await readFeed(store, programme, position, { testOnly, nowMs: clock.nowMs() });
+			if (batch.events.length === 0 && !batch.hasMore) {
+				position = batch.position;
+				return null;
+			}
+			return {
+				hasMore: batch.hasMore,
+				async compose() {
+					position = batch.position;
+					const signBody = batch.events.length === 0 ? null : await findEventSigner(deps, receiverId);
+					const messages = batch.events.map(({ event, body, position: after }) => {
+						const signedLine = signBody === null ? "" : `signed: ${JSON.stringify(signBody(body))}\n`;
+						return `event: ${event}\n${idLine(after)}${signedLine}data: ${body}\n\n`;
+					});
+					// The text is empty if the batch contains only events of other shops. Any output would reveal how
+					// much they sell.
+					return messages.join("");
+				},
+			};
 		},
-		describeSigned: (signed) => signed,
 		async isAllowed() {
 			return (
 				clock.isSure() &&
@@ -138,10 +157,47 @@ function followProgramme(
 				(await isSecretUsable(store.db, secretId, clock.nowMs()))
 			);
 		},
+		async onAlive() {
+			const nowMs = clock.nowMs();
+			if (nowMs - notedAtMs < NOTE_MS) return;
+			notedAtMs = nowMs;
+			await noteListener(store.db, receiverId, nowMs);
+		},
+		// The heartbeat contains the current position, so that a client that reconnects does not read the same
+		// events again.
+		heartbeat: () => `: still here\n${idLine(position)}\n`,
 		hangUp,
 	};
 }
 
 function listOf({ public_id }: Programme): string {
 	return `events of ${public_id}`;
+}
+
+/**
+ * Path that the signature of an event covers. A callback's signature covers the path of the saved URL instead. All
+ * examples use this path.
+ */
+const SIGNED_PATH = "/postback";
+const NONCE_BYTES = 16;
+
+/**
+ * Returns a function that signs the body of an event like its callback, so that a listener without an endpoint can check
+ * that its secret is the one that callbacks are signed with. Returns null if no secret is active, or if it cannot be
+ * opened.
+ */
+async function findEventSigner(
+	{ store, clock, random, keyRing }: AppDeps,
+	receiverId: ReceiverId,
+): Promise<((body: string) => SignedEvent) | null> {
+	const active = await findActiveSecret(store.db, receiverId);
+	const secret = active === undefined ? null : openSecret(keyRing, receiverId, active.sealed);
+	if (secret === null) return null;
+	const key = signingKey(secret);
+	return (body) => {
+		const timestamp = String(Math.floor(clock.nowMs() / 1_000));
+		const nonce = random.hex(NONCE_BYTES);
+		const canonical = canonicalString("POST", SIGNED_PATH, timestamp, nonce, sha256Hex(body));
+		return { path: SIGNED_PATH, timestamp, nonce, signature: sign(key, canonical) };
+	};
 }

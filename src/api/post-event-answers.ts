@@ -1,13 +1,12 @@
 // POST /v1/events/answers. `ringback listen` reports how the developer's machine answered events, so that the
-// Integration page of the shop, or the Callbacks page of the partner, can show it. The reports do not affect any
-// delivery, and no more answers are stored than a person can read.
+// Integration page can show it. The reports do not affect any delivery, and no more answers are stored than a person can
+// read.
 
 import * as z from "zod";
 import { createTokenBuckets, type Rate } from "../concurrency/rate-limit.ts";
 import { EVENT_NAMES } from "../domain/event-name.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { LOCAL_OUTCOMES } from "../domain/local-answer.ts";
-import type { ReceiverId } from "../domain/receiver.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import {
 	findAnnounced,
@@ -15,7 +14,6 @@ import {
 	insertLocalAnswers,
 	type ReportedAnswer,
 } from "../store/queries/local-answers.ts";
-import type { Db } from "../store/store.ts";
 import { CONVERSION_ID } from "./answers.ts";
 import type { LonePlan } from "./call-plan.ts";
 import { checkFields, parseJson } from "./read-request.ts";
@@ -69,51 +67,31 @@ export const ANSWERS_BODY = z.strictObject({
 	answers: z.array(ANSWER).min(1).max(MAX_ANSWERS).describe("The answers in the order of the events."),
 });
 
-/** Accepts the answers of a receiver's listener. */
-export type AcceptAnswers = (
-	trx: Db,
-	receiverId: ReceiverId,
-	answers: readonly ReportedAnswer[],
-	findAnnouncedEvents: (conversionIds: readonly string[]) => Promise<ReadonlySet<string>>,
-	nowMs: number,
-) => Promise<{ kept: number }>;
-
-/**
- * Returns a function that stores answers, as many as the rate of the receiver allows. Answers to events that `findAnnouncedEvents`
- * does not return are not stored.
- */
-export function createAnswerStorage(): AcceptAnswers {
+export function createPostEventAnswers(): Endpoint {
 	const rates = createTokenBuckets(ANSWER_RATE);
-	return async (trx, receiverId, answers, findAnnouncedEvents, nowMs) => {
-		const listener = await findListener(trx, receiverId);
-		const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
-		const ids = [...new Set(answers.map(({ conversionId }) => conversionId))];
-		const announced = isListening ? await findAnnouncedEvents(ids) : new Set<string>();
-		// If not all fit, the newest are stored, because people look for those.
-		const stored = answers
-			.toReversed()
-			.filter(
-				({ conversionId, event }) =>
-					announced.has(`${conversionId} ${event}`) && rates.take(receiverId, nowMs),
-			)
-			.toReversed();
-		await insertLocalAnswers(trx, receiverId, stored, nowMs);
-		return { kept: stored.length };
-	};
-}
-
-export function createPostEventAnswers(acceptAnswers: AcceptAnswers): Endpoint {
 	return (call) => {
 		const answers = parseAnswers(call);
 		if (!answers.ok) return refusedPlan(answers);
 		const { programme, nowMs } = call;
+		const { receiver_id: receiverId } = programme;
 		const answer: LonePlan["answer"] = async (trx) => {
-			const findAnnouncedEvents = (ids: readonly string[]) => findAnnounced(trx, programme.id, ids);
-			const body = await acceptAnswers(trx, programme.receiver_id, answers.value, findAnnouncedEvents, nowMs);
+			const listener = await findListener(trx, receiverId);
+			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
+			const ids = [...new Set(answers.value.map(({ conversionId }) => conversionId))];
+			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
+			// If not all fit, the newest are stored, because people look for those.
+			const stored = answers.value
+				.toReversed()
+				.filter(
+					({ conversionId, event }) =>
+						announced.has(`${conversionId} ${event}`) && rates.take(receiverId, nowMs),
+				)
+				.toReversed();
+			await insertLocalAnswers(trx, receiverId, stored, nowMs);
 			return succeed({
 				outcome: "HEARD",
 				httpStatus: 200,
-				body,
+				body: { kept: stored.length },
 				conversionId: null,
 				isOfListener: true,
 			});
@@ -126,16 +104,15 @@ function parseAnswers(call: SignedCall): Result<readonly ReportedAnswer[]> {
 	const json = parseJson(call);
 	if (!json.ok) return json;
 	const fields = checkFields(ANSWERS_BODY, json.value);
-	return fields.ok ? succeed(reportedAnswersOf(fields.value)) : fields;
-}
-
-export function reportedAnswersOf({ answers }: z.output<typeof ANSWERS_BODY>): readonly ReportedAnswer[] {
-	return answers.map((answer) => ({
-		conversionId: answer.conversionId,
-		event: answer.event,
-		outcome: answer.outcome,
-		httpStatus: answer.outcome === "answered" ? answer.status : null,
-		code: answer.code ?? null,
-		tookMs: answer.tookMs ?? null,
-	}));
+	if (!fields.ok) return fields;
+	return succeed(
+		fields.value.answers.map((answer) => ({
+			conversionId: answer.conversionId,
+			event: answer.event,
+			outcome: answer.outcome,
+			httpStatus: answer.outcome === "answered" ? answer.status : null,
+			code: answer.code ?? null,
+			tookMs: answer.tookMs ?? null,
+		})),
+	);
 }

@@ -219,6 +219,6 @@ function noteProgramme(c: AppContext, { public_id: programmeId }: Programme): vo
 }
 
 /** Returns Node's objects of a request, or undefined if the request was made in process. */
-export function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
+function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
 	return c.env;
 }

@@ -5,7 +5,7 @@ import type { Target, TargetReading } from "./targets.ts";
 
 export type SendJudgement =
 	| { kind: "send"; target: Target }
-	/** The URL that the delivery was created for has been removed, or there was none, because the receiver only listens. */
+	/** The URL that the delivery was created for has been removed. */
 	| { kind: "cancel" }
 	/** Nothing is sent now. The delivery may be tried again at this time. */
 	| { kind: "later"; atMs: number };
@@ -23,10 +23,8 @@ export function judgeSending(
 	nowMs: number,
 	maySend: boolean,
 ): SendJudgement {
-	const { target = null, endpointEpoch = 0, isListenOnly = false } = reading ?? {};
+	const { target = null, endpointEpoch = 0 } = reading ?? {};
 	if (delivery.endpointEpoch < endpointEpoch) return { kind: "cancel" };
-	// A delivery of a later epoch has a URL that this reading does not know yet.
-	if (isListenOnly && delivery.endpointEpoch === endpointEpoch) return { kind: "cancel" };
 	// The delivery is tried again after the next pass, which renews the lease and reads the target.
 	if (!maySend) return { kind: "later", atMs: nowMs };
 	// A later epoch means that another process has saved a URL since the target was read. The target is read again next

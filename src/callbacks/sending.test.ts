@@ -45,12 +45,6 @@ test("a delivery for a URL that the engine does not know yet waits, and is not c
 	equal(judge({ endpointEpoch: 2 }), 5_000);
 });
 
-test("a delivery to a partner that only listens is cancelled, but not one for a URL that was saved since", () => {
-	equal(judge({ target: null, isListenOnly: true }), "cancel");
-	equal(judge({ target: null, isListenOnly: true }, { maySend: false }), "cancel");
-	equal(judge({ target: null, isListenOnly: true, endpointEpoch: 2 }), 5_000);
-});
-
 test("a delivery without a URL or a usable secret waits for five seconds", () => {
 	equal(judge({ target: null }), 5_000);
 });

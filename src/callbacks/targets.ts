@@ -25,8 +25,6 @@ export interface TargetReading {
 	endpointEpoch: number;
 	/** URL and key, or null if there is no URL or no secret that can be decrypted. */
 	target: Target | null;
-	/** True if the receiver reads its events with `ringback listen` and has no URL. */
-	isListenOnly?: true;
 	/** Monotonic time before the database was asked. The target may be out of date from this time on. */
 	readAtMs: number;
 	/** Monotonic time at which the database's answer arrived. */
@@ -65,7 +63,7 @@ export function createTargetOpener(keyRing: OpeningKeys, log: Log): OpenTarget {
 
 	function open(found: CallbackTarget): Target | null {
 		const { receiverId, kind, endpointId, url, form, secretId, sealedSecret } = found;
-		if (endpointId === null || url === null || form === null || form === "listen") return null;
+		if (endpointId === null || url === null || form === null) return null;
 		if (secretId === null || sealedSecret === null) return null;
 		const cached = opened.get(receiverId);
 		if (cached?.endpointId === endpointId && cached.secretId === secretId) return cached;
@@ -95,7 +93,6 @@ export function createTargetOpener(keyRing: OpeningKeys, log: Log): OpenTarget {
 	return (found, when) => ({
 		endpointEpoch: found.endpointEpoch,
 		target: open(found),
-		...(found.form === "listen" ? { isListenOnly: true } : {}),
 		...when,
 	});
 }

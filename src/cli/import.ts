@@ -7,7 +7,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { discardJob, startJob } from "../jobs/job.ts";
 import type { JobKind } from "../jobs/kind.ts";
-import { IMPORT_KINDS, type ImportKindName, JOB_KINDS } from "../jobs/kinds.ts";
+import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
 import { jobResult } from "../jobs/lines.ts";
 import { uploadFile } from "../jobs/make-job.ts";
 import { type JobSummary, parseSummary } from "../jobs/summary.ts";
@@ -17,24 +17,12 @@ import type { Workplace } from "../service/workplace.ts";
 import type { Job } from "../store/queries/jobs.ts";
 import { type Answer, type Command, type Options, type Screen, workplaceCommand } from "./command.ts";
 
-const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
-	programmes: "Imports programmes from other software, with their owners. No mail is sent.",
-	people: "Imports people from other software into their programmes. No mail is sent without --invite.",
-	partners:
-		"Imports partners from other software into their programmes, with their rates. No mail is sent without --invite.",
-	links: "Imports partner links from other software, so that published links keep working as /c/<code>.",
-	codes: "Imports coupon codes of partners from other software.",
-	conversions: "Imports decided conversions from other software. No callback is sent for them.",
-	"open-conversions":
-		"Imports conversions from other software that nobody has decided yet, with their partners. Only their later decisions send callbacks.",
-};
-
 const PROGRESS_EVERY_MS = 2 * SECOND_MS;
 
 export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 	workplaceCommand({
 		name: `import ${name}`,
-		summary: `${SUMMARIES[name]} Shows a preview, and imports with --yes. You can run the same file again: existing values stay as they are.`,
+		summary: `${JOB_KINDS[name].importSummary} Shows a preview, and imports with --yes. You can run the same file again: existing values stay as they are.`,
 		argument: { value: "FILE", help: "a CSV file; `ringback guide import` shows one of each kind" },
 		options: {
 			yes: {

@@ -9,7 +9,7 @@
 
 import type { Result } from "../domain/fault.ts";
 import { succeed } from "../domain/fault.ts";
-import type { Looked, OrderKey, Written } from "../store/batch.ts";
+import { idOfStarted, type Looked, type OrderKey, type Written } from "../store/batch.ts";
 import { ConflictError } from "../store/conflict.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -107,8 +107,6 @@ export interface JudgedBatch<Done> {
 	results(written?: Written): Result<Done>[];
 }
 
-const NOTHING_WRITTEN: Written = { conversionIds: [], eventIds: [] };
-
 /** Judges the requests one after the other. No statement runs while they are judged. */
 export async function judgeFound<Done>(
 	db: Db,
@@ -123,13 +121,13 @@ export async function judgeFound<Done>(
 	const judged = requests.map((request) => judgeNext(batch, request));
 	return {
 		batch,
-		results: ({ conversionIds } = NOTHING_WRITTEN) =>
-			judged.map((resultWith) =>
-				resultWith((conversion) => ({
-					...conversion,
-					id: conversionIds[-conversion.id - 1] ?? conversion.id,
-				})),
-			),
+		results: (written) => {
+			const withId = (conversion: Conversion) =>
+				written === undefined || conversion.id > 0
+					? conversion
+					: { ...conversion, id: idOfStarted(written, conversion.id) };
+			return judged.map((resultWith) => resultWith(withId));
+		},
 	};
 
 	function judgeNext(batch: Batch, request: OrderRequest<Done>) {

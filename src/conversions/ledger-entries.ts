@@ -14,6 +14,7 @@ export function entriesOf(
 	{ personId, reason, nowMs }: { personId: number | null; reason: Reason | null; nowMs: number },
 ): NewEntry[] {
 	const { move, before, after } = made;
+	if (after.status !== "APPROVED" && before?.status !== "APPROVED") return [];
 	const partnerBefore = made.creditedBefore?.partner_id ?? null;
 	const partnerAfter = made.creditedAfter?.partner_id ?? null;
 	const owedBefore = before === null ? null : owingOf(before, partnerBefore);

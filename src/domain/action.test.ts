@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { AUDIT_ACTIONS, audienceOf, sayAction, sayDone } from "./action.ts";
+import { audienceOf, STORED_ACTIONS, sayAction, sayDone } from "./action.ts";
 
 const DONE = { subject: null, detail: null };
 
@@ -14,15 +14,20 @@ test("account changes go to the person, changes of a programme to its owners, ne
 });
 
 test("every action has its own title, and has a sentence exactly if somebody is mailed about it", () => {
-	const titles = AUDIT_ACTIONS.map(sayAction);
+	const titles = STORED_ACTIONS.map(sayAction);
 	deepEqual(
 		titles.filter((title, index) => titles.indexOf(title) !== index),
 		[],
 	);
-	for (const action of AUDIT_ACTIONS) {
+	for (const action of STORED_ACTIONS) {
 		const isTold = audienceOf(action) !== undefined;
 		equal(sayDone({ ...DONE, action }) !== sayAction(action), isTold, action);
 	}
+});
+
+test("an action that is no longer recorded still has its title, and nobody is mailed about it", () => {
+	equal(sayAction("partner.listening"), "Listening without a callback URL chosen");
+	equal(audienceOf("partner.listening"), undefined);
 });
 
 test("an action that a later version added is shown by a title made from its name", () => {

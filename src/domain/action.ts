@@ -150,11 +150,6 @@ const ACTIONS = {
 		"colleagues",
 		"The callback URL was removed: status changes are no longer sent",
 	],
-	"partner.listening": [
-		"Listening without a callback URL chosen",
-		"colleagues",
-		"Events are recorded for ringback listen, without a callback URL",
-	],
 	"partner.secret_prepared": [
 		"New signing secret of a partner prepared",
 		"colleagues",
@@ -244,8 +239,17 @@ const ACTIONS = {
 	"sealing_key.clicks_ended": "Click IDs of former sealing keys ended",
 } as const satisfies Readonly<Record<string, ActionKind>>;
 
+/** Actions that earlier versions recorded and this one does not. Their entries are still shown and found. */
+const FORMER_ACTIONS = {
+	"partner.listening": "Listening without a callback URL chosen",
+} as const satisfies Readonly<Record<string, ActionKind>>;
+
+const KNOWN_ACTIONS = { ...ACTIONS, ...FORMER_ACTIONS };
+
 export type AuditAction = keyof typeof ACTIONS;
-export const AUDIT_ACTIONS = Object.keys(ACTIONS) as AuditAction[];
+/** An action that stored entries may have. */
+export type StoredAction = keyof typeof KNOWN_ACTIONS;
+export const STORED_ACTIONS = Object.keys(KNOWN_ACTIONS) as StoredAction[];
 
 /**
  * Texts for the placeholders in the sentences of mails. Text that a person chose freely is put in quotation
@@ -300,8 +304,8 @@ export function sayDone(done: Done): string {
 }
 
 function readKind(action: string): readonly [title?: string, tells?: Audience, says?: string] {
-	const kind: ActionKind | undefined = Object.hasOwn(ACTIONS, action)
-		? ACTIONS[action as AuditAction]
+	const kind: ActionKind | undefined = Object.hasOwn(KNOWN_ACTIONS, action)
+		? KNOWN_ACTIONS[action as StoredAction]
 		: undefined;
 	return kind === undefined ? [] : typeof kind === "string" ? [kind] : kind;
 }

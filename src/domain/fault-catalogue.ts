@@ -279,7 +279,7 @@ export const FAULTS_BY_KIND = {
 	stream: {
 		too_many_streams: {
 			status: 429,
-			meaning: "The maximum number of streams is open, for the programme or partner, or in all.",
+			meaning: "The maximum number of streams is open, for the programme or in all.",
 			detail:
 				"{limit:5 streams of yours are open, which is the maximum}. End a stream of yours, or try again in a minute.",
 		},

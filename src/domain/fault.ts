@@ -14,7 +14,7 @@ const CODES_ELSEWHERE = {
 	403: "form_not_valid company_account_required no_account address_not_verified not_joined_yet",
 	404: "unknown_job unknown_person unknown_session unknown_api_token",
 	409: `job_not_ready changed_meanwhile too_many_tokens secret_already_prepared secret_not_prepared
-		no_postback_url postback_url_saved brand_is_fixed mail_off mail_refused authenticator_already_on authenticator_not_on
+		no_postback_url brand_is_fixed mail_off mail_refused authenticator_already_on authenticator_not_on
 		already_decided month_not_over statements_being_prepared statement_already_paid
 		statement_carried_forward statement_not_paid no_payment_details needs_confirmation already_erased rekey_under_way
 		rekey_waits_for_processes`,

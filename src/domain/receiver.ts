@@ -18,12 +18,6 @@ export type ReceiverKind = "shop" | "partner";
 export const CALLBACK_FORMS = ["json", "get"] as const;
 export type CallbackForm = (typeof CALLBACK_FORMS)[number];
 
-/**
- * Form of a saved endpoint. An endpoint of the form "listen" has no URL. The partner has no public address yet, and reads
- * its events with `ringback listen`.
- */
-export type EndpointForm = CallbackForm | "listen";
-
 /** The chosen events in the form in which they are stored with the URL. */
 export function writeChosenEvents(events: readonly EventName[]): string {
 	return EVENT_NAMES.filter((name) => events.includes(name)).join(" ");
@@ -37,7 +31,7 @@ export const ALL_EVENTS: string = writeChosenEvents(EVENT_NAMES);
  * a URL without the macro {test} gets no test conversions of shops.
  */
 export function isChosen(
-	{ form, url, chosenEvents }: { form: EndpointForm; url: string; chosenEvents: string },
+	{ form, url, chosenEvents }: { form: CallbackForm; url: string; chosenEvents: string },
 	{ name, isTest }: { name: EventName; isTest: boolean },
 ): boolean {
 	if (isTest && form === "get" && !url.includes(TEST_MACRO)) return false;
@@ -45,4 +39,4 @@ export function isChosen(
 }
 
 /** Macro that tells a tracker whether the conversion is a test. */
-export const TEST_MACRO = "{test}";
+const TEST_MACRO = "{test}";

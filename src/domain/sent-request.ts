@@ -5,7 +5,7 @@ import { bodySentAt } from "./event.ts";
 import type { EventName } from "./event-name.ts";
 import { fillMacros } from "./macro-url.ts";
 import { partnerBodySentAt, readPartnerEvent } from "./partner-event.ts";
-import type { CallbackForm, EndpointForm, ReceiverKind } from "./receiver.ts";
+import type { CallbackForm, ReceiverKind } from "./receiver.ts";
 import { headerNames, USER_AGENT } from "./signature.ts";
 
 /** The part of a callback that its signature covers, besides timestamp and nonce. */
@@ -49,7 +49,7 @@ export interface SentRequest {
 export function rebuildRequest(
 	attempt: {
 		url: string | null;
-		form: EndpointForm | null;
+		form: CallbackForm | null;
 		nonce: string | null;
 		signature: string | null;
 		started_at_ms: number;
@@ -59,7 +59,6 @@ export function rebuildRequest(
 ): SentRequest | null {
 	const { url, form, nonce, signature, started_at_ms: startedAtMs } = attempt;
 	if (url === null || form === null || nonce === null || signature === null) return null;
-	if (form === "listen") return null;
 	const names = headerNames(brand);
 	const { origin } = new URL(url);
 	const receiver = { kind: event.kind, form, pathAndQuery: url.slice(origin.length) };

@@ -44,14 +44,6 @@ export const TOKEN_FAULTS = {
 				"More calls came with {owner:this token} than the limit of {perSecond:100} a second allows. Send this one again after the time in Retry-After.",
 		},
 	},
-	"partner stream": {
-		no_events_recorded: {
-			status: 409,
-			meaning: "No events are recorded for the partner yet.",
-			detail:
-				"No events are recorded for this partner yet. On the Callbacks page, save a callback URL, or choose to listen without one. Then call again.",
-		},
-	},
 	payments: {
 		payments_not_compared: {
 			status: 409,

@@ -13,7 +13,7 @@ import {
 	type ApplyDeps,
 	cellOf,
 	IMPORT_WORDS,
-	type JobKind,
+	type ImportKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
@@ -29,9 +29,11 @@ import {
 	requireActive,
 } from "./named-partners.ts";
 
-export const CODES_IMPORT: JobKind = {
+export const CODES_IMPORT: ImportKind = {
 	name: "codes",
 	noun: ["coupon code", "coupon codes"],
+	hint: "One line per coupon code. Sales with the code credit the partner.",
+	importSummary: "Imports coupon codes of partners from other software.",
 	columns: [
 		PARTNER_COLUMN,
 		PROGRAMME_COLUMN,

@@ -42,6 +42,7 @@ import {
 export const DECISIONS: JobKind = {
 	name: "decisions",
 	noun: ["conversion", "conversions"],
+	hint: "Export, add a column named decision, upload.",
 	columns: [
 		{
 			name: "conversionId",

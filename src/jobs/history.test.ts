@@ -8,9 +8,9 @@ import { approveDue } from "../conversions/end-windows.ts";
 import { readFeed } from "../conversions/event-feed.ts";
 import { recordConversion } from "../conversions/record.ts";
 import { DAY_MS, isoTime } from "../domain/time.ts";
+import { checkLedger } from "../service/check-ledger.ts";
 import { tallySlice } from "../store/queries/conversion-tally.ts";
 import { listMoves } from "../store/queries/conversions.ts";
-import { checkLedger } from "../store/queries/ledger.ts";
 import type { Store } from "../store/store.ts";
 import { openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
 

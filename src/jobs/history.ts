@@ -49,8 +49,8 @@ import {
 	differ,
 	findNamedProgrammes,
 	IMPORT_WORDS,
+	type ImportKind,
 	type JobColumn,
-	type JobKind,
 	type JobRow,
 	type JobScope,
 	MAX_IMPORTED_ROWS,
@@ -87,9 +87,11 @@ const HISTORY_COLUMNS: readonly JobColumn[] = [
 	},
 ];
 
-export const CONVERSIONS_IMPORT: JobKind = {
+export const CONVERSIONS_IMPORT: ImportKind = {
 	name: "conversions",
 	noun: ["conversion", "conversions"],
+	hint: "One line per conversion that was approved, rejected or reversed. It counts in every total, sends no callback, and is credited to nobody, because the old software paid for it.",
+	importSummary: "Imports decided conversions from other software. No callback is sent for them.",
 	columns: HISTORY_COLUMNS,
 	example: `programme;order_id;event_type;status;sold_at;decided_at;amount;commission;fee;reason
 Garden Shop;A-1001;SALE;approved;01.02.2026 10:15;2026-03-03;129,90;9,74;2,60;

@@ -12,12 +12,12 @@ import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { endAccess } from "../people/end-access.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
+import { checkLedger } from "../service/check-ledger.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
 import { claimJob, findJob, type Job, listJobs, moveJob, sumUnfinishedJobs } from "../store/queries/jobs.ts";
-import { checkLedger } from "../store/queries/ledger.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { startJobChore } from "../watch/chores.ts";
+import { startChore } from "../watch/chores.ts";
 import { CLAIM_MS, RETRY_MS } from "./claim.ts";
 import { discardJob, startJob, stopJob } from "./job.ts";
 import {
@@ -37,7 +37,7 @@ import {
 import { IMPORT_KINDS, JOB_KINDS } from "./kinds.ts";
 import { jobResult, readFailure } from "./lines.ts";
 import { uploadFile } from "./make-job.ts";
-import { workOffJobs } from "./work.ts";
+import { createJobWork, workOffJobs } from "./work.ts";
 
 /** Moves the clock until the work has ended, because a process pauses after a batch during which the clock moved. */
 async function onMovingClock({ clock }: JobDeps, work: Promise<void>): Promise<void> {
@@ -265,7 +265,7 @@ eachDatabase("a file that is uploaded", (database) => {
 	test("is processed by the chore when the chore is woken, and otherwise at its interval", async () => {
 		const { deps, staff, programme } = await open();
 		const log = createLog();
-		const chore = startJobChore({ ...deps, log });
+		const chore = startChore({ ...deps, log }, "jobs", createJobWork(deps));
 		const announced = await upload(deps, staff, "conversions", history(programme, 3));
 		chore.runSoon();
 		await until(async () => (await reload(deps, announced)).state === "previewed");

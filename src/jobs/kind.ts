@@ -135,6 +135,8 @@ export interface JobKind {
 	name: JobKindName;
 	/** Singular and plural of what the lines are about, for example "person" and "people". */
 	noun: readonly [string, string];
+	/** Short description of the file, for the page where people upload it. */
+	hint: string;
 	columns: readonly JobColumn[];
 	/** Columns that may occur in the file but are not read, separated by commas. */
 	ignored?: string;
@@ -216,6 +218,12 @@ export interface JobKind {
 	 * job's lock.
 	 */
 	apply(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]>;
+}
+
+/** A kind of files from other software, which the command line imports too. */
+export interface ImportKind extends JobKind {
+	/** Description of its command `ringback import`. */
+	importSummary: string;
 }
 
 /**

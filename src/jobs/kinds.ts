@@ -4,26 +4,13 @@ import type { JobKindName } from "../store/tables/jobs.ts";
 import { CODES_IMPORT } from "./codes.ts";
 import { DECISIONS } from "./decisions.ts";
 import { CONVERSIONS_IMPORT } from "./history.ts";
-import type { JobKind } from "./kind.ts";
+import type { ImportKind, JobKind } from "./kind.ts";
 import { LINKS_IMPORT } from "./links.ts";
 import { OPEN_CONVERSIONS_IMPORT } from "./open-conversions.ts";
 import { PARTNERS_IMPORT } from "./partners.ts";
 import { PAYMENTS } from "./payments.ts";
 import { PEOPLE_IMPORT, PROGRAMMES_IMPORT } from "./programmes.ts";
 import { STATEMENTS } from "./statements.ts";
-
-export const JOB_KINDS: Readonly<Record<JobKindName, JobKind>> = {
-	decisions: DECISIONS,
-	programmes: PROGRAMMES_IMPORT,
-	people: PEOPLE_IMPORT,
-	partners: PARTNERS_IMPORT,
-	links: LINKS_IMPORT,
-	codes: CODES_IMPORT,
-	conversions: CONVERSIONS_IMPORT,
-	statements: STATEMENTS,
-	payments: PAYMENTS,
-	"open-conversions": OPEN_CONVERSIONS_IMPORT,
-};
 
 /**
  * Kinds of imports in the order in which a network must import them, because each kind refers to the ones
@@ -39,3 +26,16 @@ export const IMPORT_KINDS = [
 	"open-conversions",
 ] as const;
 export type ImportKindName = (typeof IMPORT_KINDS)[number];
+
+export const JOB_KINDS: Readonly<Record<JobKindName, JobKind> & Record<ImportKindName, ImportKind>> = {
+	decisions: DECISIONS,
+	programmes: PROGRAMMES_IMPORT,
+	people: PEOPLE_IMPORT,
+	partners: PARTNERS_IMPORT,
+	links: LINKS_IMPORT,
+	codes: CODES_IMPORT,
+	conversions: CONVERSIONS_IMPORT,
+	statements: STATEMENTS,
+	payments: PAYMENTS,
+	"open-conversions": OPEN_CONVERSIONS_IMPORT,
+};

@@ -25,7 +25,7 @@ import {
 	compareWith,
 	differ,
 	IMPORT_WORDS,
-	type JobKind,
+	type ImportKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
@@ -42,9 +42,12 @@ import {
 	requireActive,
 } from "./named-partners.ts";
 
-export const LINKS_IMPORT: JobKind = {
+export const LINKS_IMPORT: ImportKind = {
 	name: "links",
 	noun: ["link", "links"],
+	hint: "One line per link. The code becomes /c/<code> on this service, so published links keep working.",
+	importSummary:
+		"Imports partner links from other software, so that published links keep working as /c/<code>.",
 	columns: [
 		PARTNER_COLUMN,
 		PROGRAMME_COLUMN,

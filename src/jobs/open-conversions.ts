@@ -52,8 +52,8 @@ import {
 	compareWith,
 	differ,
 	IMPORT_WORDS,
+	type ImportKind,
 	type JobColumn,
-	type JobKind,
 	type JobRow,
 	type JobScope,
 	MAX_IMPORTED_ROWS,
@@ -93,9 +93,12 @@ const OPEN_COLUMNS: readonly JobColumn[] = [
 	FEE_COLUMN,
 ];
 
-export const OPEN_CONVERSIONS_IMPORT: JobKind = {
+export const OPEN_CONVERSIONS_IMPORT: ImportKind = {
 	name: "open-conversions",
 	noun: ["open conversion", "open conversions"],
+	hint: "One line per conversion that nobody has decided yet, with its partner. It is decided here, and only its decision sends a callback.",
+	importSummary:
+		"Imports conversions from other software that nobody has decided yet, with their partners. Only their later decisions send callbacks.",
 	columns: OPEN_COLUMNS,
 	example: `programme;order_id;event_type;sold_at;approve_at;amount;partner;commission;fee
 Garden Shop;A-2001;SALE;02.02.2026 10:15;2026-03-04;129,90;Bergblog;10,39;2,60

@@ -35,8 +35,8 @@ import {
 	differ,
 	findNamedProgrammes,
 	IMPORT_WORDS,
+	type ImportKind,
 	inOrder,
-	type JobKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
@@ -51,9 +51,12 @@ import { readWrittenRate } from "./written-rate.ts";
 /** Number of lines in one transaction. It is small for the same reason as that of imported programmes. */
 const BATCH_ROWS = 50;
 
-export const PARTNERS_IMPORT: JobKind = {
+export const PARTNERS_IMPORT: ImportKind = {
 	name: "partners",
 	noun: ["partnership", "partnerships"],
+	hint: "One line for each partner and programme. No mail is sent unless you choose it after the preview.",
+	importSummary:
+		"Imports partners from other software into their programmes, with their rates. No mail is sent without --invite.",
 	columns: [
 		{
 			name: "partner",

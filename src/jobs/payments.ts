@@ -30,6 +30,7 @@ import {
 export const PAYMENTS: JobKind = {
 	name: "payments",
 	noun: ["payment", "payments"],
+	hint: "One line for each statement that the bank has paid. Its partner's people get a mail.",
 	columns: [
 		{ name: "number", means: "The number of the statement, such as 2026-0042.", aliases: "statement" },
 		{ name: "date", means: "The day of the payment, such as 2026-11-18 or 18.11.2026.", aliases: "paid on" },

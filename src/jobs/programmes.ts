@@ -41,8 +41,8 @@ import {
 	differ,
 	findNamedProgrammes,
 	IMPORT_WORDS,
+	type ImportKind,
 	inOrder,
-	type JobKind,
 	type JobRow,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
@@ -61,9 +61,11 @@ const BATCH_ROWS = 50;
 /** Number of characters that are read of a list of shop addresses. A longer list has more than 50 hosts. */
 const MAX_ADDRESSES_CHARACTERS = 4_000;
 
-export const PROGRAMMES_IMPORT: JobKind = {
+export const PROGRAMMES_IMPORT: ImportKind = {
 	name: "programmes",
 	noun: ["programme", "programmes"],
+	hint: "One line per programme. Its owner gets an account but no mail.",
+	importSummary: "Imports programmes from other software, with their owners. No mail is sent.",
 	columns: [
 		{ name: "programme", means: "The name that people read. Files of people and conversions name it, too." },
 		{
@@ -230,9 +232,12 @@ function yesNo(value: boolean): string {
 	return value ? "yes" : "no";
 }
 
-export const PEOPLE_IMPORT: JobKind = {
+export const PEOPLE_IMPORT: ImportKind = {
 	name: "people",
 	noun: ["person", "people"],
+	hint: "One line for each person and programme. No mail is sent unless you choose it after the preview.",
+	importSummary:
+		"Imports people from other software into their programmes. No mail is sent without --invite.",
 	columns: [
 		{ name: "email", means: "One line for each person and programme." },
 		{ name: "name", means: "People who have an account keep the name they chose.", isOptional: true },

@@ -27,6 +27,7 @@ import {
 export const STATEMENTS: JobKind = {
 	name: "statements",
 	noun: ["statement", "statements"],
+	hint: "Statements are prepared from the accounts of the partners, and not from a file.",
 	columns: [
 		{ name: "partnerId", means: "The partner's ID, ptn_…" },
 		{ name: "partner", means: "The partner's name." },

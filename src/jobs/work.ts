@@ -43,6 +43,9 @@ import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
 export type JobWorkDeps = InvitationsDeps & StatementsDeps;
 
+/** Minimum time between two searches for lines of jobs that are no longer needed. */
+const CLEARED_EVERY_MS = 10 * SECOND_MS;
+
 /** Time for which a process works on a job before it turns to another one that waits. */
 const TURN_MS = SECOND_MS;
 
@@ -60,8 +63,22 @@ const SHORTEST_REST_MS = 10;
 /** Maximum pause after a batch, even if the batch took very long or the clock was changed. */
 const LONGEST_REST_MS = 500;
 
+/**
+ * Returns the work of the chore for jobs. It runs in every process, so that any of them can continue a job whose process
+ * ended.
+ */
+export function createJobWork(deps: JobWorkDeps): (isStopping: () => boolean) => Promise<void> {
+	const { clock } = deps;
+	let clearsAtMs = Number.NEGATIVE_INFINITY;
+	return async (isStopping) => {
+		if (clock.nowMs() < clearsAtMs && !(await isJobWaiting(deps))) return;
+		await workOffJobs(deps, isStopping);
+		clearsAtMs = clock.nowMs() + CLEARED_EVERY_MS;
+	};
+}
+
 /** Returns whether a job waits for a process. Processes ask this once a second. */
-export function isJobWaiting({ store, clock }: Pick<JobWorkDeps, "store" | "clock">): Promise<boolean> {
+function isJobWaiting({ store, clock }: Pick<JobWorkDeps, "store" | "clock">): Promise<boolean> {
 	return hasUnclaimedJob(store.db, clock.nowMs());
 }
 

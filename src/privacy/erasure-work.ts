@@ -24,7 +24,6 @@ import {
 	eraseOpenEntries,
 	findSubjectsOfPartner,
 	type Position,
-	removeLocalAnswers,
 	removeMails,
 	removeReferences,
 } from "../store/queries/erased-rows.ts";
@@ -70,8 +69,7 @@ const STEPS: Readonly<Record<Erasure["kind"], readonly Step[]>> = {
 		(trx, { erasure }, position) => eraseLinks(trx, erasure.subject_id, position),
 		(trx, { erasure }, position) => eraseCredits(trx, erasure.subject_id, position),
 		(trx, { erasure }, position) => eraseOpenEntries(trx, erasure.subject_id, position),
-		ofReceiver(eraseCallbacks),
-		ofReceiver(removeLocalAnswers),
+		eraseCallbacksOfPartner,
 		(trx, { erase }, position) => eraseNotices(trx, erase, position),
 		(trx, { erase }, position) => eraseJobs(trx, erase, position),
 		erasePartnerFromAudit,
@@ -138,11 +136,13 @@ async function cancelCallbacks(
 	await bringRemovedForward(store, clock, receiver.receiver_id, () => !isStopping());
 }
 
-function ofReceiver(step: typeof eraseCallbacks): Step {
-	return async (trx, { erasure }, position) => {
-		const receiver = await findPartnerReceiver(trx, erasure.subject_id);
-		return receiver === undefined ? null : step(trx, receiver.receiver_id, position);
-	};
+async function eraseCallbacksOfPartner(
+	trx: Db,
+	{ erasure }: Work,
+	position: Position,
+): Promise<Position | null> {
+	const receiver = await findPartnerReceiver(trx, erasure.subject_id);
+	return receiver === undefined ? null : eraseCallbacks(trx, receiver.receiver_id, position);
 }
 
 async function removePartnerReferences(trx: Db, { erasure, words }: Work): Promise<null> {

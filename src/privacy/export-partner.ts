@@ -121,7 +121,6 @@ async function readLists(deps: PrivacyDeps, partner: Partner): Promise<Section[]
 					["signingSecrets", (await rows.listSecretFacts(db, receiver.receiver_id)).map(readable)],
 					["noticesAboutCallbacks", (await rows.listNoticesOf(db, receiver.receiver_id)).map(readable)],
 					["callbacks", readCallbacks(reader, receiver.receiver_id)],
-					["answersOfListeners", readableRows(rows.readListenerAnswers(reader, receiver.receiver_id))],
 				];
 	return [
 		["links", readableRows(rows.readLinks(reader, partnershipIds))],

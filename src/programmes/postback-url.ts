@@ -15,12 +15,10 @@ import { bringRemovedForward } from "../store/queries/bring-forward.ts";
 import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import {
 	type Endpoint,
-	isListenOnly,
 	presentEndpoint,
 	presentUrl,
 	removeEndpoint,
 	setEndpoint,
-	setListenOnly,
 } from "../store/queries/receivers.ts";
 import { findActiveSecret } from "../store/queries/signing-secrets.ts";
 import { changeReceiver, noteOn, type ReceiverChange } from "./receivers.ts";
@@ -91,40 +89,6 @@ export async function savePartnerUrl(
 	return changeReceiver(deps, partnerPublicId, actor, save, true);
 }
 
-/**
- * Makes a partner without a public address a receiver, so that its events are recorded for `ringback listen`. Nothing is
- * sent until a URL is saved. Resolves to the new signing secret, or to null if there was one.
- */
-export async function listenWithoutUrl(
-	deps: Pick<AccountsDeps, "store" | "clock" | "random" | "keyRing">,
-	partnerPublicId: string,
-	actor: Actor,
-): Promise<Result<string | null>> {
-	const start = async ({
-		trx,
-		receiver,
-		owner,
-		personId,
-		nowMs,
-	}: ReceiverChange): Promise<Result<string | null>> => {
-		const { receiver_id: receiverId } = receiver;
-		if ((await presentUrl(trx, receiverId)) !== undefined) {
-			return refuse(
-				"postback_url_saved",
-				"A callback URL is saved, so your events are recorded already. Use listen with your signing secret.",
-			);
-		}
-		if (await isListenOnly(trx, receiverId)) return succeed(null);
-		const hasSecret = (await findActiveSecret(trx, receiverId)) !== undefined;
-		const newSecret = hasSecret ? null : await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, nowMs);
-		await setListenOnly(trx, receiver, nowMs);
-		const note = { personId, action: "partner.listening", subject: owner.public_id } as const;
-		await noteAudit(trx, note, nowMs);
-		return succeed(newSecret?.secret ?? null);
-	};
-	return changeReceiver(deps, partnerPublicId, actor, start, true);
-}
-
 /** Parses the URL of JSON callbacks. If it has macros, the refusal says which form fills them in. */
 function parseJsonUrl(text: string): Result<PostbackUrl> {
 	if (refusePlaceholder(text) === null) return parsePostbackUrl(text);
@@ -177,9 +141,7 @@ export async function removePostbackUrl(
 		const { trx, receiver, nowMs } = change;
 		const { receiver_id: receiverId } = receiver;
 		const { count } = await findOldestPending(trx, receiverId);
-		if (await isListenOnly(trx, receiverId)) {
-			await noteAudit(trx, noteOn(change, "urlRemoved", { detail: "listening without a URL" }), nowMs);
-		} else if ((await presentUrl(trx, receiverId)) !== undefined) {
+		if ((await presentUrl(trx, receiverId)) !== undefined) {
 			const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
 			await noteAudit(trx, noteOn(change, "urlRemoved", { detail }), nowMs);
 		}

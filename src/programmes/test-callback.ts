@@ -12,7 +12,6 @@ import { testUseOf, useLimits } from "../people/limits.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findSendingEpoch } from "../store/queries/bring-forward.ts";
 import { listPartnerships } from "../store/queries/partners.ts";
-import { isListenOnly } from "../store/queries/receivers.ts";
 import type { Db } from "../store/store.ts";
 import { changeReceiver, type ReceiverOwner } from "./receivers.ts";
 
@@ -20,10 +19,7 @@ import { changeReceiver, type ReceiverOwner } from "./receivers.ts";
 const NO_PROGRAMME = "prg_none";
 const COMMISSION = "10";
 
-/**
- * Sends a test callback with this event, to the URL that is saved now, or only to `ringback listen` if the partner has no
- * public address. Resolves to the public id of the delivery.
- */
+/** Sends a test callback with this event to the URL that is saved now. Resolves to the public id of the delivery. */
 export async function sendTestCallback(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
 	partnerPublicId: string,
@@ -34,8 +30,7 @@ export async function sendTestCallback(
 	const sent = await changeReceiver(deps, partnerPublicId, actor, async (change) => {
 		const { trx, receiver, owner, personId, nowMs } = change;
 		const { receiver_id: receiverId } = receiver;
-		const isForListen = await isListenOnly(trx, receiverId);
-		const endpointEpoch = isForListen ? receiver.endpoint_epoch : await findSendingEpoch(trx, receiverId);
+		const endpointEpoch = await findSendingEpoch(trx, receiverId);
 		if (endpointEpoch === undefined) {
 			return refuse("no_postback_url", "There is no callback URL now. Save one first, then send a test.");
 		}

@@ -2,11 +2,13 @@
 // process itself and the checks of the installation.
 
 import { Engine } from "../callbacks/engine.ts";
+import type { ChoreName } from "../domain/chore.ts";
 import { NO_ENGINE, type ProcessEngine } from "../domain/process.ts";
+import { MODULE_CHORES, PRUNE_RULES } from "../modules.ts";
 import type { Load } from "../ports.ts";
-import { startChores, startJobChore, startTelling } from "../watch/chores.ts";
+import { startChores, startModuleChores, startTelling } from "../watch/chores.ts";
 import { type InstallationWatch, WATCH_INTERVAL_MS } from "../watch/installation-watch.ts";
-import { type Loop, startLoop } from "../watch/loop.ts";
+import { startLoop } from "../watch/loop.ts";
 import type { InstallationFigures } from "../watch/metrics.ts";
 import { type FitnessWatch, tellPresence, watchFigures, watchFitness } from "./upkeep.ts";
 import type { Workplace } from "./workplace.ts";
@@ -15,7 +17,8 @@ export interface BackgroundWork {
 	/** The callback engine, or null in a process that only answers requests. */
 	engine: Engine | null;
 	fitness: FitnessWatch;
-	jobs: Loop;
+	/** Runs a chore of a module now. */
+	wake(name: ChoreName): void;
 	/**
 	 * Returns the figures for the metrics, or null if they have not been read yet. The function itself is null
 	 * in a process that only answers requests.
@@ -46,7 +49,7 @@ export function startBackgroundWork(deps: BackgroundWorkDeps): BackgroundWork {
 		readEngine: () => describeEngine(engine, config.maxInFlight),
 		readMailFailure: () => workplace.mailer?.failure ?? null,
 	});
-	const jobs = startJobChore(workplace);
+	const everywhere = startModuleChores(workplace, MODULE_CHORES, "every process");
 	const telling = startTelling(workplace);
 	const checks = startLoop({
 		clock,
@@ -64,7 +67,7 @@ export function startBackgroundWork(deps: BackgroundWorkDeps): BackgroundWork {
 	return {
 		engine,
 		fitness,
-		jobs,
+		wake: everywhere.wake,
 		readFigures: figures?.read ?? null,
 		releaseSlots: () => void stopDelivery(),
 		async stop() {
@@ -73,7 +76,7 @@ export function startBackgroundWork(deps: BackgroundWorkDeps): BackgroundWork {
 				fitness.stop(),
 				figures?.stop(),
 				presence.stop(),
-				jobs.stop(),
+				everywhere.stop(),
 				telling?.stop(),
 				workplace.mails.stop(),
 				checks.stop(),
@@ -98,7 +101,13 @@ function startDelivery(workplace: Workplace, load: Load): Delivery {
 		onNotice: () => chores.mailNow(),
 	});
 	const { retentionDays, statementYears } = config;
-	const chores = startChores({ ...workplace, retentionDays, statementYears });
+	const chores = startChores({
+		...workplace,
+		retentionDays,
+		statementYears,
+		pruneRules: PRUNE_RULES,
+		moduleChores: MODULE_CHORES,
+	});
 	return {
 		engine,
 		async stop() {

@@ -14,9 +14,9 @@ import { prepareStatements } from "../jobs/prepare-statements.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import { createRandom } from "../outside/random.ts";
 import type { SignedInPerson } from "../people/actor.ts";
+import { checkLedger } from "../service/check-ledger.ts";
 import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
 import { findJob, type ListedJob } from "../store/queries/jobs.ts";
-import { checkLedger } from "../store/queries/ledger.ts";
 import {
 	addPartnerPerson,
 	insertPartner,

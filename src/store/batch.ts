@@ -6,7 +6,7 @@
 import type { Insertable } from "kysely";
 import type { Move } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
-import type { EndpointForm, ReceiverId } from "../domain/receiver.ts";
+import type { CallbackForm, ReceiverId } from "../domain/receiver.ts";
 import type { CallbackTarget, ShopTarget } from "./queries/queue.ts";
 import type { Db } from "./schema/tables.ts";
 import type { ColumnType, Conversion, MovesTable } from "./tables/conversions.ts";
@@ -71,7 +71,7 @@ export interface CreditablePartnership extends FoundPartnership {
 
 export interface PartnerTarget extends CallbackTarget {
 	url: string;
-	form: EndpointForm;
+	form: CallbackForm;
 	/** Names of the events that the partner chose, separated by spaces. */
 	chosenEvents: string;
 }
@@ -184,6 +184,16 @@ export interface BatchStore {
 	 * an order or a nonce of the batch has been stored by another process since `look`.
 	 */
 	write(db: Db, rows: Partial<BatchRows>): Promise<Written>;
+}
+
+/** Returns the id of a conversion that the batch started, by its provisional id. */
+export function idOfStarted(
+	{ conversionIds }: Pick<Written, "conversionIds">,
+	provisionalId: number,
+): number {
+	const id = conversionIds[-provisionalId - 1];
+	if (id === undefined) throw new Error("a row refers to a conversion that the batch does not start");
+	return id;
 }
 
 export function distinctOrders(orders: readonly OrderKey[]): OrderKey[] {

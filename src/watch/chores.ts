@@ -8,30 +8,17 @@ import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
 import { CHORES, type ChoreName } from "../domain/chore.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { isJobWaiting, type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
-import { tellSales } from "../mail/sale-news.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
+import type { AccountsDeps } from "../people/deps.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type ErasureWorkDeps, workOffErasures } from "../privacy/erasure-work.ts";
-import { eraseOldStatements } from "../privacy/statement-texts.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
-import {
-	giveBackSpace,
-	pruneAccess,
-	pruneClicks,
-	pruneDeliveries,
-	pruneExpired,
-	pruneKeptKeys,
-	pruneLog,
-	pruneMails,
-	pruneShortLived,
-	pruneSmall,
-} from "../store/queries/prune.ts";
+import { type PruneRule, pruneShortLived } from "../store/queries/prune.ts";
 import { type ChoreStep, saveChore } from "../store/queries/system.ts";
 import type { Store } from "../store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
 
-type Work = (isStopping: () => boolean) => Promise<unknown>;
+export type Work = (isStopping: () => boolean) => Promise<unknown>;
 
 /** The dependencies of every chore. */
 export interface ChoreDeps {
@@ -40,10 +27,27 @@ export interface ChoreDeps {
 	log: Log;
 }
 
+/** The dependencies of the chores of modules. */
+export interface ModuleChoreDeps extends ChoreDeps, AccountsDeps, TellDeps {}
+
+/** A chore of a module. Its interval and its sentence are in domain/chore.ts. */
+export interface ModuleChore {
+	name: ChoreName;
+	/** The processes that run it: all of them, or those that deliver callbacks. */
+	runsIn: "every process" | "delivery";
+	/** True if the chore is not started without a mail server. */
+	needsMail?: true;
+	/** Returns the work of a run. It is called once in each process. */
+	prepare(deps: ModuleChoreDeps): Work;
+}
+
 export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps, ErasureWorkDeps {
 	retentionDays: number;
 	/** Years for which statements of erased partners keep their parties. */
 	statementYears: number;
+	/** The rules of the core and of all modules, in the order in which they run. */
+	pruneRules: readonly PruneRule[];
+	moduleChores: readonly ModuleChore[];
 }
 
 export interface Chores {
@@ -61,8 +65,6 @@ const SURE_LOOK_MS = 5 * SECOND_MS;
  * which a chore counts as late.
  */
 const SAVED_EVERY_MS = 20 * SECOND_MS;
-/** Minimum time between two searches for lines of jobs that are no longer needed. */
-const CLEARED_EVERY_MS = 10 * SECOND_MS;
 /** Minimum time between a failed run and the next one, because each failure is an error in the log. */
 const AGAIN_AFTER_MS = 5 * SECOND_MS;
 /** Maximum length of a stored error, so that it fits on one line of a page. */
@@ -95,7 +97,7 @@ export function startChores(deps: ChoresDeps): Chores {
 		startChore(deps, "erasures", (isStopping) => workOffErasures(deps, isStopping)),
 		startChore(deps, "early_notices", publishEarly),
 		mail,
-		mails.isOn ? startChore(deps, "sale_mails", (isStopping) => tellSales(deps, isStopping)) : null,
+		startModuleChores(deps, deps.moduleChores, "delivery"),
 	].filter((chore) => chore !== null);
 	return {
 		mailNow: () => mail?.runSoon(),
@@ -106,34 +108,36 @@ export function startChores(deps: ChoresDeps): Chores {
 }
 
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
-	const { store, clock, retentionDays } = deps;
+	const { store, clock, retentionDays, statementYears, pruneRules } = deps;
 	const nowMs = clock.nowMs();
 	const olderThanMs = nowMs - retentionDays * DAY_MS;
-	await pruneAccess(store, nowMs);
-	await pruneMails(store, nowMs);
-	await pruneKeptKeys(store, nowMs);
-	await pruneSmall(store, olderThanMs);
-	await pruneDeliveries(store, clock, olderThanMs, isStopping);
-	await pruneLog("inbound_calls", store, clock, olderThanMs, isStopping);
-	await pruneLog("local_answers", store, clock, olderThanMs, isStopping);
-	await pruneClicks(store, clock, olderThanMs, isStopping);
-	await pruneExpired(store, clock, olderThanMs, isStopping);
-	await eraseOldStatements(deps, deps.statementYears, isStopping);
-	await giveBackSpace(store, clock, isStopping);
+	for (const { prune } of pruneRules) {
+		await prune({ store, clock, nowMs, olderThanMs, statementYears, isStopping });
+	}
 }
 
-/**
- * Starts the chore for jobs of many lines. It runs in every process, so that any of them can continue a job
- * whose process ended.
- */
-export function startJobChore(deps: JobWorkDeps & ChoreDeps): Loop {
-	const { clock } = deps;
-	let clearsAtMs = Number.NEGATIVE_INFINITY;
-	return startChore(deps, "jobs", async (isStopping) => {
-		if (clock.nowMs() < clearsAtMs && !(await isJobWaiting(deps))) return;
-		await workOffJobs(deps, isStopping);
-		clearsAtMs = clock.nowMs() + CLEARED_EVERY_MS;
-	});
+export interface ModuleChores {
+	/** Runs the chore now, if this process runs it. */
+	wake(name: ChoreName): void;
+	stop(): Promise<void>;
+}
+
+/** Starts the chores of modules that belong to this kind of process. */
+export function startModuleChores(
+	deps: ModuleChoreDeps,
+	chores: readonly ModuleChore[],
+	kind: ModuleChore["runsIn"],
+): ModuleChores {
+	const started = chores.filter(
+		({ runsIn, needsMail }) => runsIn === kind && (deps.mails.isOn || !needsMail),
+	);
+	const loops = new Map(started.map(({ name, prepare }) => [name, startChore(deps, name, prepare(deps))]));
+	return {
+		wake: (name) => loops.get(name)?.runSoon(),
+		stop: async () => {
+			await Promise.all([...loops.values()].map((loop) => loop.stop()));
+		},
+	};
 }
 
 /**

@@ -1,16 +1,15 @@
-// Tests who may open each page, send each form and make each call with a token. The test tries every route in ROUTES as
-// every kind of visitor, and every call in TOKEN_ROUTES with every kind of token, and expects the outcome that the
+// Tests who may open each page, send each form and make each call with a token. The test tries every route in SITE_LISTS.routes as
+// every kind of visitor, and every call in TOKEN_CALLS with every kind of token, and expects the outcome that the
 // route's `access` or `right` promises. A new route is therefore tested automatically.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TOKEN_ROUTES } from "../api/token-api/routes.ts";
 import type { TokenRight } from "../domain/api-token.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import { SITE_LISTS, TOKEN_CALLS } from "../site-modules.ts";
 import { FIELDS, openEveryPage, type Visitor } from "./every-page.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
-import { ROUTES } from "./site.ts";
 import { type Browser, PASSWORD, type Shown } from "./test-site.test-support.ts";
 
 type Outcome =
@@ -72,7 +71,7 @@ test("a visitor without the right is redirected or sees no such page, and nothin
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
 		const before = await shop.site.storedText();
-		for (const route of ROUTES) {
+		for (const route of SITE_LISTS.routes) {
 			const expected = EXPECTED[route.access][visitor];
 			if (expected === "allowed") continue;
 			const path = pathOf(route);
@@ -97,7 +96,7 @@ test("a form from another site is refused, and nothing changes", async (t) => {
 	const { shop, visit, pathOf } = await openEveryPage(t);
 	const senders = { nobody: await visit("nobody"), owner: await visit("owner"), staff: await visit("staff") };
 	const before = await shop.site.storedText();
-	for (const route of ROUTES.filter(({ method }) => method === "POST")) {
+	for (const route of SITE_LISTS.routes.filter(({ method }) => method === "POST")) {
 		for (const [sender, browser] of Object.entries(senders)) {
 			if (EXPECTED[route.access][sender as keyof typeof senders] !== "allowed") continue;
 			for (const options of FOREIGN_FORMS) {
@@ -113,7 +112,7 @@ test("a visitor with the right is answered, with the strict headers and without 
 	const { visit, pathOf } = await openEveryPage(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
-		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
+		for (const route of SITE_LISTS.routes.filter(({ method }) => method === "GET")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
 			// Staff belong to no programme, so they have none to leave.
 			if (visitor === "staff" && route.path.endsWith("/leave")) continue;
@@ -146,7 +145,7 @@ const CALLS: Readonly<Record<TokenRight, Readonly<Record<TokenState, string | nu
 })();
 
 test("a call that reads needs a token that reads, and a call that changes one that may change", () => {
-	for (const { method, path, right } of TOKEN_ROUTES) {
+	for (const { method, path, right } of TOKEN_CALLS) {
 		const ofNetwork = method === "GET" ? "read" : "manage";
 		assert.equal(right, path.startsWith("/v1/partner/") ? "partner" : ofNetwork, `${method} ${path}`);
 	}
@@ -181,7 +180,7 @@ test("a call without the right is refused with its code, and nothing changes", a
 	};
 	const before = await stored();
 	for (const [state, token] of Object.entries(tokens)) {
-		for (const { method, path, right } of TOKEN_ROUTES) {
+		for (const { method, path, right } of TOKEN_CALLS) {
 			const expected = CALLS[right][state as TokenState];
 			const target = path.replace(/\{\w+\}/g, "x");
 			const headers = token === null ? {} : { authorization: `Bearer ${token}` };

@@ -16,11 +16,12 @@ import {
 	type Partner,
 } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { findPartnerReceiver, presentEndpoint } from "../store/queries/receivers.ts";
+import { findPartnerReceiver } from "../store/queries/receivers.ts";
 import { troubleBanner } from "./conversion-ui.ts";
-import type { DocumentPartner, DocumentProgramme, Viewer } from "./document.ts";
+import type { Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
 import { createFormGuards } from "./form-guards.ts";
+import type { DocumentPartner, DocumentProgramme } from "./menu.ts";
 import { inLanguage } from "./numbers.ts";
 import {
 	createFlashCookie,
@@ -29,6 +30,7 @@ import {
 	leadTo,
 	loadViewer,
 	may,
+	type PageDeps,
 	setFlash,
 	viewerOf,
 	type WebContext,
@@ -52,7 +54,7 @@ type Guard = MiddlewareHandler<WebEnv>;
 
 /** Returns a function that lists the guards of a route. */
 export function createGuards(
-	deps: WebDeps,
+	deps: PageDeps,
 ): (route: Pick<Route, "access" | "takesFile" | "waitsOutside">) => readonly Guard[] {
 	const session = openSession(deps);
 	const formGuardsOf = createFormGuards(deps);
@@ -161,11 +163,12 @@ export function admitPages(deps: WebDeps, waitingPages: ReadonlySet<string>): Gu
  * Puts into the context what every page needs: the network, the visitor, and the signed-in person if the
  * session is valid.
  */
-function openSession(deps: WebDeps): Guard {
+function openSession(deps: PageDeps): Guard {
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
 		c.set("network", await deps.network.read());
 		const visitor = readVisitor(c, deps);
+		c.set("menus", deps.menus);
 		c.set("visitor", visitor);
 		c.set("flashCookie", flashCookie);
 		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
@@ -215,7 +218,7 @@ async function readPartnerFrame(
 ): Promise<DocumentPartner> {
 	const isErased = erasedAtMs !== null;
 	const receiver = await findPartnerReceiver(store.db, id);
-	if (receiver === undefined || (await presentEndpoint(store.db, receiver.receiver_id)) === undefined) {
+	if (receiver === undefined || receiver.endpoint_id === null) {
 		return { publicId, name, isErased, failed: 0, trouble: null, pausedSinceMs: null };
 	}
 	const trouble = await readTrouble(store.db, receiver, clock.nowMs());

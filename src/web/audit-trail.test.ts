@@ -14,6 +14,7 @@ import { failDeliveries } from "../../test/support/undelivered.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
 import { workOffJobs } from "../jobs/work.ts";
+import { SITE_LISTS } from "../site-modules.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { findPartnerReceiver } from "../store/queries/receivers.ts";
@@ -22,7 +23,6 @@ import type { Store } from "../store/store.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
 import { addCreditingProgramme, addPartner, join } from "./partners/partner-shop.test-support.ts";
-import { ROUTES } from "./site.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -92,7 +92,7 @@ test("every POST route leaves an entry in the audit log, and none if the person 
 	await walkPartnerCallbacks(site, send);
 	await walkStatements(site, send);
 
-	const mounted = ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path);
+	const mounted = SITE_LISTS.routes.filter(({ method }) => method === "POST").map(({ path }) => path);
 	ok(mounted.length > 30, "the routes are found");
 	deepEqual([...written.keys()].sort(), mounted.sort(), "every route is walked, and no other");
 	const silent = mounted.filter((route) => written.get(route) === 0);
@@ -101,7 +101,9 @@ test("every POST route leaves an entry in the audit log, and none if the person 
 });
 
 const FOR_ANYONE: ReadonlySet<string> = new Set(
-	ROUTES.filter(({ method, access }) => method === "POST" && access === "anyone").map(({ path }) => path),
+	SITE_LISTS.routes
+		.filter(({ method, access }) => method === "POST" && access === "anyone")
+		.map(({ path }) => path),
 );
 
 /**
@@ -435,7 +437,6 @@ async function walkPartnerCallbacks(site: TestSite, send: Send): Promise<void> {
 	const base = `/partner/${partner.public_id}`;
 	const at = (path: string, form = {}) =>
 		send(`${PARTNER_CALLBACKS}${path}`, browser, `${base}/callbacks${path}`, form);
-	await at("/listen");
 	await at("/url", { postbackUrl: "https://tracker.example/", form: "json", recorded: "on" });
 	await at("/secret");
 	await at("/secret/discard", { secretId: await newestSecretId(site) });

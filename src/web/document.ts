@@ -7,7 +7,17 @@ import type { Warning } from "../domain/warning.ts";
 import type { KnownLogo, NetworkFace } from "../store/queries/known-network.ts";
 import type { Partner } from "../store/queries/partners.ts";
 import { assetUrl, logoUrl, themeUrl } from "./assets.ts";
-import { countUndelivered, TROUBLE_TARGET } from "./conversion-ui.ts";
+import { TROUBLE_TARGET } from "./conversion-ui.ts";
+import {
+	type Area,
+	type DocumentOwner,
+	type DocumentPartner,
+	type DocumentProgramme,
+	hasCharts,
+	isStaffArea,
+	type Menus,
+	type SidebarLink,
+} from "./menu.ts";
 import * as paths from "./paths.ts";
 import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
 
@@ -33,75 +43,6 @@ export interface Viewer {
 	awaitsAuthenticator: boolean;
 }
 
-/** The shop or partner whose page this is, with the state of its callbacks. */
-interface DocumentOwner {
-	publicId: string;
-	name: string;
-	/** Banner that says that callbacks fail, shown on every page of the owner, or null if they work. */
-	trouble: Html | null;
-	/** Number of callbacks that failed permanently and were neither resent nor set aside. */
-	failed: number;
-	/** Time at which the operator paused all callbacks, or null if they are not paused. */
-	pausedSinceMs: number | null;
-}
-
-export interface DocumentProgramme extends DocumentOwner {
-	/** Number of partner applications that nobody has answered. */
-	applications: number;
-}
-
-export interface DocumentPartner extends DocumentOwner {
-	isErased: boolean;
-}
-
-export type Area =
-	| "overview"
-	| "integration"
-	| "conversions"
-	| "programme-partners"
-	| "settings"
-	| "people"
-	| "earnings"
-	| "links"
-	| "partner-conversions"
-	| "partner-statements"
-	| "payment-details"
-	| "partner-callbacks"
-	| "open-programmes"
-	| "partner-api"
-	| "all-conversions"
-	| "totals"
-	| "programmes"
-	| "partners"
-	| "statements"
-	| "staff"
-	| "network"
-	| "system"
-	| "account"
-	| "docs";
-
-/** Areas whose pages load the chart library. The others do not load its 50 KB. */
-const AREAS_WITH_CHARTS: readonly Area[] = [
-	"overview",
-	"integration",
-	"totals",
-	"earnings",
-	"partner-callbacks",
-];
-/**
- * Areas that only staff can open. Warnings about the installation appear there and not on the pages of a
- * programme.
- */
-export const STAFF_AREAS: readonly Area[] = [
-	"programmes",
-	"partners",
-	"statements",
-	"totals",
-	"all-conversions",
-	"staff",
-	"network",
-];
-
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
 	text: string;
@@ -113,6 +54,7 @@ interface DocumentView {
 	title: string;
 	/** The network to which the page belongs. */
 	network: Masthead;
+	menus: Menus;
 	/** The person who is signed in, or null for a visitor who is not signed in. */
 	viewer: Viewer | null;
 	active: Area;
@@ -131,37 +73,12 @@ interface DocumentView {
 	body: Content;
 }
 
-type SidebarPages = readonly { area: Area; path(publicId: string): string; label: string }[];
-
-const PROGRAMME_PAGES: SidebarPages = [
-	{ area: "overview", path: paths.overviewPath, label: "Overview" },
-	{ area: "conversions", path: paths.conversionsPath, label: "Conversions" },
-	{ area: "programme-partners", path: paths.programmePartnersPath, label: "Partners" },
-	{ area: "integration", path: paths.integrationPath, label: "Integration" },
-	{ area: "people", path: paths.peoplePath, label: "People" },
-	{ area: "settings", path: paths.settingsPath, label: "Settings" },
-];
-const PARTNER_PAGES: SidebarPages = [
-	{ area: "earnings", path: paths.earningsPath, label: "Earnings" },
-	{ area: "links", path: paths.partnerLinksPath, label: "Links" },
-	{ area: "partner-conversions", path: paths.partnerConversionsPath, label: "Conversions" },
-	{ area: "partner-statements", path: paths.partnerStatementsPath, label: "Statements" },
-	{ area: "payment-details", path: paths.paymentDetailsPath, label: "Payment details" },
-	{ area: "partner-callbacks", path: paths.partnerCallbacksPath, label: "Callbacks" },
-	{ area: "open-programmes", path: paths.openProgrammesPath, label: "Find programmes" },
-	{ area: "people", path: paths.partnerPeoplePath, label: "People" },
-	{ area: "partner-api", path: paths.partnerApiPath, label: "API" },
-];
-
-/** Areas of an erased partner, which show its account. The others have only forms, or what is gone. */
-const ERASED_PARTNER_AREAS: readonly Area[] = ["earnings", "partner-conversions", "partner-statements"];
-
 export function renderDocument(view: DocumentView): Html {
-	const { programme, partner, network, viewer, active, flash } = view;
+	const { programme, partner, network, viewer, active, flash, menus } = view;
 	const whose = programme ?? partner;
 	const where = whose === undefined ? titleOf(network) : `${whose.name} · ${titleOf(network)}`;
 	return skeleton(
-		{ title: `${view.title} · ${where}`, network, viewer, active },
+		{ title: `${view.title} · ${where}`, network, viewer, active, hasCharts: hasCharts(menus, active) },
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
@@ -171,12 +88,12 @@ export function renderDocument(view: DocumentView): Html {
 		<nav${attrs({ class: ["topbar-links", viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Network">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
 	<div${attrs({ class: ["frame", whose === undefined && "frame-plain"] })}>
-		${programme === undefined ? null : sidebar("Programme", PROGRAMME_PAGES, programme.publicId, view)}
-		${partner === undefined ? null : sidebar("Partner", partnerPages(partner), partner.publicId, view)}
+		${programme === undefined ? null : sidebar("Programme", menus.programme, programme, active)}
+		${partner === undefined ? null : sidebar("Partner", partnerLinks(menus, partner), partner, active)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}
-			${STAFF_AREAS.includes(active) ? warningNote(view.warnings) : null}
+			${isStaffArea(menus, active) ? warningNote(view.warnings) : null}
 			${whose === undefined ? null : html`${pauseNotice(whose.pausedSinceMs)}<div id="${TROUBLE_TARGET}">${whose.trouble}</div>`}
 			${flash === null ? null : message(flash.tone, flash.text)}
 			${view.body}
@@ -187,8 +104,8 @@ export function renderDocument(view: DocumentView): Html {
 	);
 }
 
-function partnerPages({ isErased }: DocumentPartner): SidebarPages {
-	return isErased ? PARTNER_PAGES.filter(({ area }) => ERASED_PARTNER_AREAS.includes(area)) : PARTNER_PAGES;
+function partnerLinks({ partner: links }: Menus, { isErased }: DocumentPartner): Menus["partner"] {
+	return isErased ? links.filter(({ staysAfterErasure }) => staysAfterErasure) : links;
 }
 
 /** Renders a page that is shown before sign-in, with a heading and a card. */
@@ -208,10 +125,15 @@ export function renderPlainDocument(view: Pick<DocumentView, "title" | "network"
 }
 
 function skeleton(
-	{ title, network, viewer, active }: Pick<DocumentView, "title" | "network" | "viewer"> & { active?: Area },
+	{
+		title,
+		network,
+		viewer,
+		active,
+		hasCharts = false,
+	}: Pick<DocumentView, "title" | "network" | "viewer"> & { active?: Area; hasCharts?: boolean },
 	body: Html,
 ): Html {
-	const hasCharts = active !== undefined && AREAS_WITH_CHARTS.includes(active);
 	return html`<!doctype html>
 <html lang="en"${attrs({ "data-zone": viewer?.zone, "data-locale": viewer?.locale })}>
 <head>
@@ -240,33 +162,6 @@ function programmeName(viewer: Viewer | null, { publicId, name }: DocumentProgra
 	}</div>`;
 }
 
-interface TopLink {
-	area: Area;
-	href: string;
-	label: string;
-	/**
-	 * Label in the account menu. On a phone the bar has no room for all links of staff, so links with this
-	 * label move to the menu.
-	 */
-	inMenu?: string;
-}
-
-const STAFF_LINKS: readonly TopLink[] = [
-	{ area: "programmes", href: paths.PROGRAMMES_PATH, label: "Programmes" },
-	{ area: "partners", href: paths.PARTNERS_PATH, label: "Partners" },
-	{ area: "statements", href: paths.STATEMENTS_PATH, label: "Statements", inMenu: "Statements" },
-	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
-	{
-		area: "all-conversions",
-		// The link opens the list with the conversions that staff can still reject.
-		href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
-		label: "Conversions",
-	},
-	{ area: "staff", href: paths.STAFF_PATH, label: "Staff", inMenu: "Staff" },
-	{ area: "network", href: paths.NETWORK_PATH, label: "Network", inMenu: "Network settings" },
-	{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
-];
-
 /** Section of the documentation for people who belong only to a partner. */
 const PARTNER_GUIDE = `${paths.PARTNER_DOCS_PATH}#for-partners-links-and-sub-ids`;
 
@@ -274,17 +169,19 @@ function isPartnerAlone(viewer: Viewer | null): boolean {
 	return viewer !== null && viewer.partners.length > 0 && viewer.programmeCount === 0;
 }
 
-function topLinks({ viewer, active, waitingAddresses }: DocumentView): Content {
+function topLinks(view: DocumentView): Content {
+	const { viewer, active } = view;
 	const href = isPartnerAlone(viewer) ? PARTNER_GUIDE : paths.DOCS_PATH;
-	const docs: TopLink = { area: "docs", href, label: "Docs" };
-	return [...staffLinksOf(viewer), docs].map(({ area, href, label, inMenu }) => {
+	const docs: Menus["staff"][number] = { area: "docs", href, label: "Docs" };
+	return [...staffLinksOf(view), docs].map(({ area, href, label, inMenu, badge }) => {
+		if (label === undefined) return null;
 		const isWideOnly = inMenu !== undefined || (area === "docs" && viewer !== null);
-		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}${area === "partners" && waitingAddresses > 0 ? countBadge("info", String(waitingAddresses), "to confirm") : null}</a>`;
+		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}${badge?.(view) ?? null}</a>`;
 	});
 }
 
-function staffLinksOf(viewer: Viewer | null): readonly TopLink[] {
-	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator ? STAFF_LINKS : [];
+function staffLinksOf({ viewer, menus }: DocumentView): Menus["staff"] {
+	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator ? menus.staff : [];
 }
 
 /** Returns the name of a partner, with its site if others have the same name. */
@@ -294,8 +191,10 @@ function nameAmong(partners: Viewer["partners"], { name, site, archived_at_ms }:
 	return archived_at_ms === null ? label : `${label}, archived`;
 }
 
-function accountMenu({ viewer }: DocumentView): Html {
+function accountMenu(view: DocumentView): Html {
+	const { viewer } = view;
 	if (viewer === null) return html`<a href="${paths.SIGN_IN_PATH}">Sign in</a>`;
+	const staffLinks = staffLinksOf(view);
 	const links = [
 		...viewer.partners.map((partner) => [
 			paths.earningsPath(partner.public_id),
@@ -305,15 +204,14 @@ function accountMenu({ viewer }: DocumentView): Html {
 			? [[paths.PROGRAMMES_PATH, "Programmes"]]
 			: []),
 		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
-		...staffLinksOf(viewer).flatMap(({ href, inMenu }) => (inMenu === undefined ? [] : [[href, inMenu]])),
-		...(staffLinksOf(viewer).length === 0 ? [] : [[paths.IMPORT_PATH, "Import from other software"]]),
+		...staffLinks.flatMap(({ href, inMenu }) => (inMenu === undefined ? [] : [[href, inMenu]])),
 		isPartnerAlone(viewer)
 			? [PARTNER_GUIDE, "Documentation for partners"]
 			: [paths.DOCS_PATH, "Documentation for developers"],
 	];
 	// On a narrow screen, pages of staff that have no room in the bar are only in this menu.
 	const label =
-		staffLinksOf(viewer).length === 0
+		staffLinks.length === 0
 			? "Account"
 			: html`<span class="wide-only">Account</span><span class="narrow-only">Menu</span>`;
 	return html`<details class="menu"><summary>${label}</summary><div class="menu-panel">
@@ -323,45 +221,16 @@ function accountMenu({ viewer }: DocumentView): Html {
 </div></details>`;
 }
 
-function sidebar(
+function sidebar<Owner extends DocumentOwner>(
 	label: string,
-	pages: SidebarPages,
-	publicId: string,
-	{ active, programme, partner }: DocumentView,
+	links: readonly SidebarLink<Owner>[],
+	owner: Owner,
+	active: Area,
 ): Html {
-	return html`<nav class="sidebar" aria-label="${label}">${pages.map(
-		({ area, path, label: page }) =>
-			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${navigationBadge(
-				area,
-				programme,
-				partner,
-			)}</a>`,
+	return html`<nav class="sidebar" aria-label="${label}">${links.map(
+		({ area, path, label: page, badge }) =>
+			html`<a href="${path(owner.publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${badge?.(owner) ?? null}</a>`,
 	)}</nav>`;
-}
-
-/**
- * Returns the badge of a link in the navigation. "Partners" shows the number of open applications. "Overview" of a
- * programme and "Callbacks" of a partner show the number of failed callbacks, or 1 if callbacks are failing now.
- */
-function navigationBadge(
-	area: Area,
-	programme: DocumentProgramme | undefined,
-	partner: DocumentPartner | undefined,
-): Html | null {
-	const applications = programme?.applications ?? 0;
-	if (area === "programme-partners" && applications > 0)
-		return countBadge("info", String(applications), "to answer");
-	const owner = area === "overview" ? programme : area === "partner-callbacks" ? partner : undefined;
-	if (owner === undefined || (owner.trouble === null && owner.failed === 0)) return null;
-	const { failed } = owner;
-	return failed === 0
-		? countBadge("bad", "1", "open")
-		: countBadge("bad", countUndelivered(failed), "failed");
-}
-
-/** Returns a badge with a number. `what` tells screen readers what the number counts. */
-function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
-	return html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
 }
 
 const PRIVATE_RANGES_WARNING = message(

@@ -8,6 +8,7 @@ import { createNetworkTallies } from "../conversions/tally.ts";
 import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import { createAuth } from "../people/auth.ts";
 import type { LookUp, TemporaryFiles } from "../ports.ts";
+import { SITE_LISTS } from "../site-modules.ts";
 import { createSite } from "./site.ts";
 import { Browser, openAsOwner, openTestSite, type Shown } from "./test-site.test-support.ts";
 
@@ -157,25 +158,28 @@ test("pages are served while forms wait for name servers that do not answer", {
 	const asked: string[] = [];
 	const { site, programme, owner } = await openAsOwner(t);
 	const admission = createAdmission({ clock: createClock(), log: site.deps.log });
-	const watched = createSite({
-		...site.deps,
-		auth: createAuth(site.deps),
-		networkTallies: createNetworkTallies(site.deps),
-		subTotals: createSubTotals(site.deps),
-		transport: {
-			lookUp: (host) => {
-				hosts.push(host);
-				return answered.promise;
+	const watched = createSite(
+		{
+			...site.deps,
+			auth: createAuth(site.deps),
+			networkTallies: createNetworkTallies(site.deps),
+			subTotals: createSubTotals(site.deps),
+			transport: {
+				lookUp: (host) => {
+					hosts.push(host);
+					return answered.promise;
+				},
+			},
+			admission: {
+				...admission,
+				admit: (className, client, origin) => {
+					asked.push(`${className} ${client}`);
+					return admission.admit(className, client, origin);
+				},
 			},
 		},
-		admission: {
-			...admission,
-			admit: (className, client, origin) => {
-				asked.push(`${className} ${client}`);
-				return admission.admit(className, client, origin);
-			},
-		},
-	});
+		SITE_LISTS,
+	);
 	const signIn = async (person: Parameters<typeof site.signIn>[0]): Promise<Browser> => {
 		const browser = new Browser((path, init, env) => watched.request(path, init, env));
 		for (const [name, value] of (await site.signIn(person)).cookies) browser.cookies.set(name, value);

@@ -1,12 +1,10 @@
-// The command that shows a developer the first callback. It runs `ringback listen` with the values of the programme or
-// partner. The Integration page, the Callbacks page of partners and the guide show the same command. Integration also
-// shows the values for a .env file.
+// The command that shows a developer the first callback. It runs `ringback listen` with the values of the programme. The
+// Integration page and the guide show the same command. Integration also shows the values for a .env file.
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
 import { downloadUrl } from "./downloads.ts";
 
 export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
-const TOKEN_VARIABLE = "RINGBACK_TOKEN";
 export const SECRET_VARIABLE = "RINGBACK_SIGNING_SECRET";
 
 export interface ShownOnce {
@@ -17,27 +15,18 @@ export interface ShownOnce {
 const PLACEHOLDERS: ShownOnce = { key: "rbk_…", secret: "rbs_…" };
 
 export function listenCommand(publicUrl: string, brand: string, shown = PLACEHOLDERS): string {
-	return commandWith(publicUrl, brand, credentialsOf(shown));
-}
-
-/** Returns the command of a partner. It contains the secret if one was just made. */
-export function partnerListenCommand(publicUrl: string, brand: string, secret = "rbs_…"): string {
-	return commandWith(publicUrl, brand, [`${TOKEN_VARIABLE}=rbp_…`, `${SECRET_VARIABLE}=${secret}`]);
-}
-
-/** Returns the settings of a shop as lines for a .env file, in which no line may end with a backslash. */
-export function envLines(publicUrl: string, brand: string, shown = PLACEHOLDERS): string {
-	return [`RINGBACK_URL=${publicUrl}`, `RINGBACK_BRAND=${brand}`, ...credentialsOf(shown)].join("\n");
-}
-
-function commandWith(publicUrl: string, brand: string, credentials: readonly string[]): string {
 	return [
 		`RINGBACK_URL=${publicUrl}`,
 		...(brand === DEFAULT_BRAND ? [] : [`RINGBACK_BRAND=${brand}`]),
-		...credentials,
+		...credentialsOf(shown),
 		// Without --yes, npx would ask before it installs the package.
 		`npx --yes -p ${downloadUrl(publicUrl)} ringback listen`,
 	].join(" \\\n");
+}
+
+/** Returns the same settings as lines for a .env file, in which no line may end with a backslash. */
+export function envLines(publicUrl: string, brand: string, shown = PLACEHOLDERS): string {
+	return [`RINGBACK_URL=${publicUrl}`, `RINGBACK_BRAND=${brand}`, ...credentialsOf(shown)].join("\n");
 }
 
 function credentialsOf({ key, secret }: ShownOnce): string[] {

@@ -31,16 +31,8 @@ import { findProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Session } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
-import {
-	type Area,
-	type DocumentPartner,
-	type DocumentProgramme,
-	type Flash,
-	renderDocument,
-	renderPlainDocument,
-	STAFF_AREAS,
-	type Viewer,
-} from "./document.ts";
+import { type Flash, renderDocument, renderPlainDocument, type Viewer } from "./document.ts";
+import { type Area, type DocumentPartner, type DocumentProgramme, isStaffArea, type Menus } from "./menu.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
 export interface WebDeps extends AccountsDeps {
@@ -98,6 +90,7 @@ export interface PageDeps extends WebDeps {
 	/** Sums of a programme's conversions, counted in the background. */
 	tallies: Tallies;
 	earnedTallies: EarnedTallies;
+	menus: Menus;
 }
 
 // The context of a request.
@@ -134,6 +127,7 @@ export interface WebEnv {
 	Variables: {
 		/** The network to which the pages belong. */
 		network: NetworkFace;
+		menus: Menus;
 		visitor: Visitor;
 		/**
 		 * The signed-in person, or null for a visitor who is not signed in. Pages that require a sign-in call
@@ -201,10 +195,12 @@ export async function answerPage(
 	const partner: Partner | undefined = isOutside ? undefined : c.get("partner");
 	const viewer = c.get("viewer");
 	const network = c.get("network");
+	const menus = c.get("menus");
 	const isSetUp = viewer?.kind === "staff" && network.setUpEndedAtMs === null;
 	const document = renderDocument({
 		title,
 		network,
+		menus,
 		viewer,
 		active,
 		programme: programme === undefined ? undefined : await c.get("readFrame")(programme),
@@ -214,7 +210,7 @@ export async function answerPage(
 		waitingAddresses: c.get("waitingAddresses"),
 		// Mail is a step of the set-up, so the warning about missing mail is hidden until the set-up ends.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
-		isSetUpOffered: isSetUp && STAFF_AREAS.includes(active) && active !== "network",
+		isSetUpOffered: isSetUp && isStaffArea(menus, active) && active !== "network",
 		body,
 	});
 	return answerHtml(c, await document, status);

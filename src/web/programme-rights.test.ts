@@ -9,9 +9,9 @@ import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/ro
 import { COMMAND_LINE } from "../people/actor.ts";
 import { invitePerson } from "../people/invitations.ts";
 import { activateSecret, prepareSecret } from "../programmes/signing-secret.ts";
+import { SITE_LISTS } from "../site-modules.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
 import type { Route } from "./routes.ts";
-import { ROUTES } from "./site.ts";
 import { type Browser, newEmail } from "./test-site.test-support.ts";
 
 const PROGRAMME = "/programmes/:programmeId";
@@ -75,7 +75,7 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 
 const STANDINGS: readonly Standing[] = [...PROGRAMME_ROLES, "staff"];
 
-const OF_PROGRAMME = ROUTES.filter(({ path }) => path.startsWith(`${PROGRAMME}/`));
+const OF_PROGRAMME = SITE_LISTS.routes.filter(({ path }) => path.startsWith(`${PROGRAMME}/`));
 
 test("every route of a programme requires the right that is listed here, and no route is missing", () => {
 	const asked = OF_PROGRAMME.map((route) => [nameOf(route), rightOf(route)]);

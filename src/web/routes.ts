@@ -1,5 +1,5 @@
-// The type of a route. The table in site.ts lists all routes, and site.ts puts the guards for a route's
-// `access` before it. There are no pages outside of the table, so no page lacks guards.
+// The type of a route. site.ts lists the routes of the core, and each module its own. site.ts puts the guards for a
+// route's `access` before it. There are no pages outside of these tables, so no page lacks guards.
 
 import type { PageDeps, WebContext } from "./page.ts";
 import type { FileBounds } from "./receive-file.ts";

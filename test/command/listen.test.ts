@@ -3,15 +3,10 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { listenWithoutUrl } from "../../src/programmes/postback-url.ts";
 import { hasStack } from "../support/command-home.ts";
-import { issueStreamToken } from "../support/partner-stream.ts";
 import { startShop } from "../support/shop.ts";
-import { expectValue } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
 import { openKillableSetup, openListenSetup, shown, untilReceived } from "./listen-setup.ts";
-import { addListeningPartner, startPartnerEndpoint } from "./partner-listener.ts";
 
 describe("ringback listen", { concurrency: 2 }, () => {
 	test("listen forwards each event once as a callback that verifies, prints the result, and ends with a count on Ctrl-C", async (t) => {
@@ -85,47 +80,6 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			["conversion.approved", "answered", 401, null],
 			["conversion.reversed", "no_connection", null, "ECONNREFUSED"],
 		]);
-	});
-
-	test("a partner's listen checks signatures, forwards as POST or as GET with macros, reports results, and ends when its token is revoked", async (t) => {
-		const setup = await openListenSetup(t, { creditsPartners: true });
-		const { service } = setup.opened;
-		const { partner, code } = await addListeningPartner(service, setup.account.programmeRow);
-		const secret = expectValue(await listenWithoutUrl(service, partner.public_id, COMMAND_LINE)) ?? "";
-		const { token, revoke } = await issueStreamToken(service, partner);
-		const settings = { RINGBACK_API_KEY: "", RINGBACK_TOKEN: token, RINGBACK_SIGNING_SECRET: secret };
-		const endpoint = await startPartnerEndpoint(t, secret);
-		const tracked = "cid={conversionId}&payout={commission}&status={status}&sub={sub1}";
-		const [checking, posting, tracking] = await Promise.all([
-			setup.listen(null, [], settings),
-			setup.listen(endpoint.url("/hook"), [], settings),
-			setup.listen(endpoint.url(`/track?${tracked}`), [], settings),
-		]);
-		match(checking.stdout, new RegExp(`^Listening to ${partner.public_id} `));
-		match(checking.stdout, /^No callback URL is saved: events come here only\. Ctrl-C ends this\.$/m);
-		await setup.client.record({ orderId: "ORDER-1", basketValue: "100.00", couponCode: code });
-		await checking.said(/conversion\.recorded {2}cnv_\w+ +RECORDED {2}→ signature valid$/m);
-		await posting.said(/→ 204/);
-		await tracking.said(/→ 204/);
-		deepEqual(endpoint.requests.toSorted(), [
-			"GET /track?cid=cnv&payout=10.00&status=RECORDED&sub= verified",
-			"POST /hook verified",
-		]);
-		const { db } = service.store;
-		const answers = () => db.selectFrom("local_answers").select(["outcome", "http_status"]).execute();
-		await until(async () => (await answers()).length === 3);
-		deepEqual((await answers()).map(({ outcome, http_status }) => `${outcome} ${http_status}`).toSorted(), [
-			"answered 204",
-			"answered 204",
-			"verified null",
-		]);
-		await revoke();
-		await setup.client.approve({ orderId: "ORDER-1" });
-		for (const listening of [checking, posting, tracking]) {
-			const { code: exitCode, stderr, stdout } = await listening.ended();
-			deepEqual([exitCode, /APPROVED/.test(stdout)], [1, false]);
-			match(stderr, /^Check RINGBACK_TOKEN\. This API token was revoked, /m);
-		}
 	});
 
 	test("with --test-only, --json and --print-body listen prints one object a line on standard output and nothing else", async (t) => {
@@ -256,7 +210,6 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	test("a listen command that cannot work prints a sentence and no stack, and exits with 1 if it is refused, with 2 if a setting is missing", async (t) => {
 		const setup = await openListenSetup(t);
 		const to = ["--to", "http://localhost:3000/postback"];
-		const partner = { RINGBACK_API_KEY: "", RINGBACK_TOKEN: `rbp_${"0".repeat(64)}` };
 		const cases: readonly [
 			what: string,
 			args: readonly string[],
@@ -282,23 +235,6 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			],
 			["--to", ["--to", "localhost:3000"], {}, 2, /^--to must be an http or https address/],
 			["user", ["--to", "http://a:b@localhost/"], {}, 2, /^--to must not hold a user name/],
-			[
-				"key and token",
-				to,
-				{ RINGBACK_TOKEN: "rbp_1" },
-				2,
-				/^RINGBACK_TOKEN and RINGBACK_API_KEY are both set\./,
-			],
-			[
-				"token swapped",
-				to,
-				{ ...partner, RINGBACK_TOKEN: "rbs_1" },
-				2,
-				/swapped: the token starts with rbp_/,
-			],
-			["unknown token", to, partner, 1, /^Check RINGBACK_TOKEN\. This API token is not known here/],
-			["unknown macro", ["--to", "http://localhost/?a={orderId}"], partner, 2, /macro \{orderId\}.*\{sub1\}/],
-			["macro in the path", ["--to", "http://localhost/{sub1}?a=1"], partner, 2, /macros only in its query/],
 		];
 		for (const [what, args, settings, code, sentence] of cases) {
 			const ended = await setup.run(["listen", ...args], { ...settings });

@@ -4,21 +4,13 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { verifyPartnerCallback } from "@ringback/receiver";
-import { MAX_STREAMS_A_RECEIVER } from "../../src/api/event-streams.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { listenWithoutUrl, removePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
 import { sendSeen } from "../../src/programmes/resend.ts";
 import { sendTestCallback } from "../../src/programmes/test-callback.ts";
 import { listFailedReceivers } from "../../src/store/queries/deliveries.ts";
 import { addCalledPartner, type CalledPartner } from "../support/called-partner.ts";
 import { setLandingHosts, setPartnership, setProgramme } from "../support/change-rows.ts";
-import {
-	issueStreamToken,
-	openPartnerStream,
-	type PartnerStream,
-	type StreamedEvent,
-} from "../support/partner-stream.ts";
 import { replaceSecret } from "../support/replace-secret.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -362,57 +354,7 @@ eachService("callbacks to partners", (running) => {
 		equal(programme.received.length, 0, "the shop hears nothing of it");
 	});
 
-	test("without a URL a partner's events are recorded and streamed but not sent, and a URL that is saved later gets only what follows", async () => {
-		const programme = await openCrediting();
-		const partner = await addCalledPartner(running, programme);
-		const { service } = running;
-		const { token } = await issueStreamToken(service, partner.partner);
-		const early = await openPartnerStream(service.url, token);
-		deepEqual([early.status, early.code], [409, "no_events_recorded"]);
-		partner.secret =
-			expectValue(await listenWithoutUrl(service, partner.partner.public_id, COMMAND_LINE)) ?? "";
-		match(partner.secret, /^rbs_/);
-		const stream = await openPartnerStream(service.url, token);
-		await programme.record("L-1", { clickId: await partner.click("?s1=mine") });
-		expectValue(
-			await sendTestCallback(service, partner.partner.public_id, "conversion.approved", COMMAND_LINE),
-		);
-		await programme.approve("L-1");
-		await partner.settled();
-		await running.until("the stream has three events", () => stream.events.length === 3);
-		deepEqual(stream.messages[0]?.fields, {
-			partnerId: partner.partner.public_id,
-			testOnly: false,
-			hasPostbackUrl: false,
-		});
-		deepEqual(stream.events.toSorted(), [
-			"conversion.approved",
-			"conversion.approved",
-			"conversion.recorded",
-		]);
-		const recorded = stream.messages.find(({ event }) => event === "conversion.recorded");
-		deepEqual([recorded?.fields["sub1"], recorded?.fields["commission"]], ["mine", "10.00"]);
-		doesNotMatch(JSON.stringify(stream.messages), /L-1|orderId|networkFee/, "a partner never sees an order");
-		for (const message of stream.messages.slice(1)) await verifyStreamed(message, partner.secret);
-		deepEqual(
-			(await partner.deliveries()).map(({ state, attempts }) => [state, attempts]),
-			[
-				["cancelled", 0],
-				["cancelled", 0],
-				["cancelled", 0],
-			],
-		);
-
-		const saved = expectValue(await partner.trySaving(partner.server.url("/hook"), "json"));
-		equal(saved.secret, null, "the secret stays the same");
-		await programme.reverse("L-1", "RETURN");
-		await partner.settled();
-		deepEqual(await partner.events(), ["conversion.reversed"]);
-		await running.until("the stream has the reversal", () => stream.events.length === 4);
-		stream.close();
-	});
-
-	test("a failed callback of a partner that listens without a URL is not resent, and stays failed", async () => {
+	test("a failed callback of a partner whose URL was removed is not resent, and stays failed", async () => {
 		const programme = await openCrediting();
 		const partner = await addCalledPartner(running, programme);
 		const { service } = running;
@@ -423,7 +365,6 @@ eachService("callbacks to partners", (running) => {
 		const [failed] = await partner.deliveries();
 		equal(failed?.state, "failed");
 		expectValue(await removePostbackUrl(service, partner.partner.public_id, COMMAND_LINE));
-		expectValue(await listenWithoutUrl(service, partner.partner.public_id, COMMAND_LINE));
 		const span = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER };
 		const listed = await listFailedReceivers(service.store.db, span, partner.partner.public_id);
 		deepEqual(listed, [], "it has no URL to which they could be sent");
@@ -438,72 +379,6 @@ eachService("callbacks to partners", (running) => {
 			["failed"],
 		);
 	});
-
-	test("a stream has only the partner's own events, also after a reassignment, and continues after a cursor", async () => {
-		const programme = await openCrediting();
-		const [former, present] = [
-			await addCalledPartner(running, programme),
-			await addCalledPartner(running, programme),
-		];
-		const { service } = running;
-		await former.saveUrl("/hook");
-		await present.saveUrl(TRACKER, "get");
-		const formerToken = await issueStreamToken(service, former.partner);
-		const presentToken = await issueStreamToken(service, present.partner);
-		const first = await openPartnerStream(service.url, formerToken.token);
-		const other = await openPartnerStream(service.url, presentToken.token);
-		await programme.record("S-1", { clickId: await former.click("?s1=a") });
-		await programme.record("S-2");
-		await running.until("the first event is streamed", () => first.events.length === 1);
-		first.close();
-		// A coupon code is a better credit than a click.
-		await programme.record("S-1", { couponCode: present.code });
-		await programme.approve("S-1");
-		await programme.reverse("S-1", "FRAUD");
-		const cursor = first.messages.at(-1)?.id ?? "";
-		const second = await openPartnerStream(service.url, formerToken.token, cursor);
-		await running.until("the other stream has all events", () => other.events.length === 3);
-		await running.until("the stream continues", () => second.events.length === 1);
-		deepEqual(
-			second.messages.slice(1).map(({ event, fields }) => [event, fields["reason"], fields["sub1"]]),
-			[["conversion.reversed", "REASSIGNED", "a"]],
-		);
-		deepEqual(other.events, ["conversion.recorded", "conversion.approved", "conversion.reversed"]);
-		const [, ping] = other.messages;
-		match(ping?.signed?.path ?? "", /^\/postback\?cid=&payout=10\.00&status=RECORDED/);
-		if (ping !== undefined) await verifyStreamed(ping, present.secret);
-		for (const wrong of [other.messages[1]?.id ?? "", "nonsense", `${cursor}.${cursor}`]) {
-			const refused = await openPartnerStream(service.url, formerToken.token, wrong);
-			deepEqual([refused.status, refused.code], [422, "malformed_cursor"]);
-		}
-		await presentToken.revoke();
-		await running.until("the revoked token ends its stream", () => other.hasEnded, 1_000);
-		const refused = await openPartnerStream(service.url, presentToken.token);
-		deepEqual([refused.status, refused.code], [401, "revoked_token"]);
-		equal(second.hasEnded, false, "the other partner's stream stays open");
-		second.close();
-	});
-
-	test("an expired token ends its stream, a partner has at most five streams, and a token of the network opens none", async () => {
-		const programme = await openCrediting();
-		const partner = await addCalledPartner(running, programme);
-		const { service, clock } = running;
-		await partner.saveUrl("/hook");
-		const { token } = await issueStreamToken(service, partner.partner, 24 * 60 * MINUTE_MS);
-		const streams: PartnerStream[] = [];
-		for (let count = 0; count < MAX_STREAMS_A_RECEIVER; count++) {
-			streams.push(await openPartnerStream(service.url, token));
-		}
-		const network = await issueStreamToken(service, null);
-		const foreign = await openPartnerStream(service.url, network.token);
-		deepEqual([foreign.status, foreign.code], [403, "wrong_token"]);
-		const sixth = await openPartnerStream(service.url, token);
-		deepEqual([sixth.status, sixth.code], [429, "too_many_streams"]);
-		await clock.moveBy(24 * 60 * MINUTE_MS);
-		await running.until("all streams have ended", () => streams.every(({ hasEnded }) => hasEnded), 1_000);
-		const late = await openPartnerStream(service.url, token);
-		deepEqual([late.status, late.code], [401, "expired_token"]);
-	});
 });
 
 async function attemptsOf(running: RunningService, partner: CalledPartner) {
@@ -513,21 +388,4 @@ async function attemptsOf(running: RunningService, partner: CalledPartner) {
 		.where("delivery_id", "=", delivery?.id ?? 0)
 		.orderBy("seq")
 		.execute();
-}
-
-/** Asserts that an event of a stream is signed like its callback, with the partner's own secret. */
-async function verifyStreamed({ event, data, signed }: StreamedEvent, secret: string): Promise<void> {
-	ok(signed !== null);
-	const { method, path, timestamp, nonce, signature } = signed;
-	const headers = {
-		"X-Service-Event": event,
-		"X-Service-Timestamp": timestamp,
-		"X-Service-Nonce": nonce,
-		"X-Service-Signature": signature,
-	};
-	const rawBody = method === "GET" ? "" : data;
-	const now = Number(timestamp) * 1_000;
-	const request = { method, path, headers, rawBody, now };
-	equal((await verifyPartnerCallback({ ...request, secret })).ok, true);
-	equal((await verifyPartnerCallback({ ...request, secret: "rbs_another" })).ok, false);
 }

@@ -20,7 +20,7 @@ import {
 } from "../../src/store/queries/delivery-list.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import { pruneSmall } from "../../src/store/queries/prune.ts";
+import { pruneCallbackCounts } from "../../src/store/queries/prune.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
@@ -238,7 +238,7 @@ eachDatabase("the health of callbacks", (database) => {
 			(await listCallbackQuarters(store.db, programme.receiver_id, START_MS)).map((row) => ({ ...row })),
 			[{ quarterMs: START_MS, delivered: 8, failed: 4 }],
 		);
-		await pruneSmall(store, START_MS + 1);
+		await pruneCallbackCounts(store, START_MS + 1);
 		deepEqual(await listCallbackQuarters(store.db, programme.receiver_id, 0), []);
 	});
 

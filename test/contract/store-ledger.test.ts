@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

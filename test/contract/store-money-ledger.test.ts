@@ -4,10 +4,10 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import { adjustAccount } from "../../src/statements/adjust.ts";
 import { payStatements } from "../../src/statements/payments.ts";
 import { NOVEMBER_MS, openNetwork } from "../../src/statements/statements.test-support.ts";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
 import type { Db } from "../../src/store/store.ts";
 import { eachDatabase } from "../support/databases.ts";
 

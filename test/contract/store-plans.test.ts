@@ -13,13 +13,7 @@ import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { BatchRows } from "../../src/store/batch.ts";
 import { SHAPES } from "../../src/store/postgres/batch.ts";
-import {
-	hasReached,
-	listNewestTestEvents,
-	listPartnerEventsAfter,
-	listTestEventsAfter,
-	startOfFeed,
-} from "../../src/store/queries/announced-moves.ts";
+import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
 import { sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
@@ -69,12 +63,7 @@ import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { claimJob, hasUnclaimedJob, listJobs } from "../../src/store/queries/jobs.ts";
 import { listApiKeys } from "../../src/store/queries/keys.ts";
-import {
-	findAnnounced,
-	findAnnouncedToPartner,
-	listAnswersOf,
-	listNewestAnswers,
-} from "../../src/store/queries/local-answers.ts";
+import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
 import {
 	endTroubles,
 	findNoticesToMail,
@@ -85,12 +74,13 @@ import {
 	tellWatched,
 } from "../../src/store/queries/notices.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
+import { pruneClicks } from "../../src/store/queries/partner-prune.ts";
 import type { NamedPartnership } from "../../src/store/queries/partners.ts";
 import { hasPassword } from "../../src/store/queries/passwords.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
-import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
+import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { findPartnerReceiver, presentEndpoint } from "../../src/store/queries/receivers.ts";
 import { findRefunds, listRefunds } from "../../src/store/queries/refunds.ts";
@@ -555,19 +545,6 @@ const READS: readonly Read[] = [
 		["moves_by_conversion"],
 		(db) => findAnnounced(db, SMALL, ["cnv00000007", "cnv00000009"]),
 	],
-	[
-		"which events a partner was told",
-		["events_once_per_conversion"],
-		(db) => findAnnouncedToPartner(db, SMALL_RECEIVER, ["cnv00000007", "cnv00000009"]),
-	],
-	[
-		"the events of moves that a partner was told, for its stream",
-		["events_once_per_conversion"],
-		(db, store) => listPartnerEventsAfter({ ...store, db }, SMALL_RECEIVER, MIDDLE, 500),
-	],
-	// While a partner has few test callbacks, PostgreSQL prefers events_once_per_conversion to events_of_tests.
-	["a partner's test callbacks, for its stream", [], (db) => listTestEventsAfter(db, SMALL_RECEIVER, 1, 500)],
-	["a partner's newest test callbacks", [], (db) => listNewestTestEvents(db, SMALL_RECEIVER, 1)],
 	["a partner's receiver", [], (db) => findPartnerReceiver(db, 7)],
 	["the endpoint of a receiver", [], (db) => presentEndpoint(db, SMALL_RECEIVER)],
 	[

@@ -4,7 +4,7 @@
 import type { Selectable } from "kysely";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { slotOf } from "../../src/domain/slot.ts";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import type { Db } from "../../src/store/schema/tables.ts";
 import type {
 	AttemptsTable,

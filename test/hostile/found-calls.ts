@@ -5,6 +5,7 @@ import { describeApi } from "../../src/api/openapi/document.ts";
 import type { JsonSchema, Operation } from "../../src/api/openapi/specification.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import type { EveryPage } from "../../src/web/every-page.test-support.ts";
 import { type Browser, PASSWORD, type Shown } from "../../src/web/test-site.test-support.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -40,7 +41,10 @@ interface Caller {
 
 export async function findCalls(service: EveryPage): Promise<FoundCall[]> {
 	const caller = await prepareCaller(service);
-	const { paths, components } = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+	const { paths, components } = describeApi(
+		{ brand: "Service", publicUrl: "https://ringback.example" },
+		TOKEN_CALLS,
+	);
 	return Object.entries(paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]): FoundCall => {
 			const name = `${method.toUpperCase()} ${path}`;

@@ -3,10 +3,10 @@
 
 import type { TestContext } from "node:test";
 import { HonoRequest } from "hono/request";
+import { SITE_LISTS } from "../../src/site-modules.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type EveryPage, FIELDS, type Visitor } from "../../src/web/every-page.test-support.ts";
 import type { Access, Route } from "../../src/web/routes.ts";
-import { ROUTES } from "../../src/web/site.ts";
 import { type Browser, NEW_PASSWORD, PASSWORD, type Shown } from "../../src/web/test-site.test-support.ts";
 
 export interface FoundForm {
@@ -68,13 +68,15 @@ export async function findForms(t: TestContext, service: EveryPage): Promise<Fou
 	for (const visitor of new Set(Object.values(VISITORS))) browsers.set(visitor, await service.visit(visitor));
 	const browserOf = ({ access }: Route) => browsers.get(VISITORS[access]) ?? service.shop.site.browser();
 	rollBack(service.shop.site.store);
-	const forms = ROUTES.filter(({ method }) => method === "POST").map((route): FoundForm => {
-		const fields = new Map<string, FoundField>();
-		const send = (changes = {}) => sendForm(service, browserOf(route), route, fields, changes);
-		return { route, fields, send };
-	});
+	const forms = SITE_LISTS.routes
+		.filter(({ method }) => method === "POST")
+		.map((route): FoundForm => {
+			const fields = new Map<string, FoundField>();
+			const send = (changes = {}) => sendForm(service, browserOf(route), route, fields, changes);
+			return { route, fields, send };
+		});
 	const pages: FoundPage[] = [];
-	for (const route of ROUTES.filter(({ method }) => method === "GET")) {
+	for (const route of SITE_LISTS.routes.filter(({ method }) => method === "GET")) {
 		const path = service.pathOf(route);
 		const open = (query = "", headers = {}) => {
 			service.shop.site.moveClock(1_000);

@@ -8,8 +8,8 @@ import { startSession } from "../../src/people/auth.ts";
 import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
 import { type ForkedProcess, forkProcess } from "../support/forked-process.ts";
+import { issueNetworkToken } from "../support/network-token.ts";
 import { openService } from "../support/open-service.ts";
-import { issueStreamToken } from "../support/partner-stream.ts";
 import { expectValue, openAccount } from "../support/shop-account.ts";
 import type { DatabaseKind } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
@@ -45,7 +45,7 @@ export async function measureFloods(
 		return startSession(trx, workplace, person.id, { address: "127.0.0.1", userAgent: "" });
 	});
 	expectValue(await addSamplePartner(workplace, COMMAND_LINE, other.programme.id));
-	const { token } = await issueStreamToken(workplace, null);
+	const token = await issueNetworkToken(workplace);
 	await workplace.close();
 	const { url } = opened.service;
 	const start = () =>

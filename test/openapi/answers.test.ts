@@ -13,12 +13,13 @@ import { openTestShop, type TestShop } from "../../src/api/test-shop.test-suppor
 import { exampleFault, SIGNED_FAULT_CODES } from "../../src/domain/fault.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type CallOptions, signedRequest } from "../support/signed-request.ts";
 import { AnswerWatch } from "./answer-watch.ts";
 import { DescribedApi } from "./described-api.ts";
 
-const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);
 const watch = new AnswerWatch(new DescribedApi(document));
 
 const SCENARIOS: readonly (readonly [code: string, scenarios: readonly Scenario[]])[] = [

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { describeApi } from "../../src/api/openapi/document.ts";
 import type { Operation } from "../../src/api/openapi/specification.ts";
 import { EVENT_NAMES } from "../../src/domain/event-name.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { type ReceivedCallback, readCallback } from "../support/callback-form.ts";
 import { addCalledPartner } from "../support/called-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
@@ -76,7 +77,7 @@ eachService(
 );
 
 function strictApi({ service }: RunningService): DescribedApi {
-	return new DescribedApi(describeApi({ brand: "Acme", publicUrl: service.url }));
+	return new DescribedApi(describeApi({ brand: "Acme", publicUrl: service.url }, TOKEN_CALLS));
 }
 
 /** Makes six events: two sales, a test, and decisions about them. A coupon code credits its partner with the sales. */

@@ -21,11 +21,12 @@ import { createAdmission } from "../../src/concurrency/admission.ts";
 import { createSubTotals } from "../../src/conversions/sub-totals.ts";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import { createAuth } from "../../src/people/auth.ts";
+import { SITE_LISTS, TOKEN_CALLS } from "../../src/site-modules.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
 import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 
-const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);
 const api = new DescribedApi(document);
 
 async function readDocument(shop: Pick<TestShop, "request">): Promise<OpenApiDocument> {
@@ -101,13 +102,16 @@ test("the document has the brand and address of its installation, and no others"
 
 test("the document describes exactly the routes that are not pages, with exactly their methods", async (t) => {
 	const shop = await openTestShop(t);
-	const site = createSite({
-		...shop.deps,
-		auth: createAuth(shop.deps),
-		admission: createAdmission(shop.deps),
-		networkTallies: createNetworkTallies(shop.deps),
-		subTotals: createSubTotals(shop.deps),
-	});
+	const site = createSite(
+		{
+			...shop.deps,
+			auth: createAuth(shop.deps),
+			admission: createAdmission(shop.deps),
+			networkTallies: createNetworkTallies(shop.deps),
+			subTotals: createSubTotals(shop.deps),
+		},
+		SITE_LISTS,
+	);
 	const pages = new Set(site.routes.map(({ path }) => path));
 	/** Routes that are not part of the API: the document itself, the partners' links and unknown paths. */
 	const others = ["/openapi.json", "/c/*", "/*"];

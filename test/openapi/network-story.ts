@@ -84,11 +84,7 @@ export async function tellStory({ site, browser, tokens, call, seen }: TokenSite
 	await restoreAndCompare(reader, site);
 	await readNetwork(reader, programId, partner.partnerId);
 	const token = await issueOnPage(browser, `/partner/${partner.partnerId}/api`, { name: "Tracker" });
-	const ownCall = createCall(site, token, seen);
-	await readAsPartner(ownCall, programId);
-	await listenAsPartner(ownCall, async () => {
-		equal((await browser.submit(`/partner/${partner.partnerId}/callbacks/listen`, {})).status, 200);
-	});
+	await readAsPartner(createCall(site, token, seen), programId);
 }
 
 async function changeProgrammes(call: Call, programId: string): Promise<void> {
@@ -284,17 +280,4 @@ async function readAsPartner(call: Call, programId: string): Promise<void> {
 	const etag = (await call("GET", statement)).headers.get("etag") ?? "";
 	equal((await call("GET", statement, { headers: { "if-none-match": etag } })).status, 304);
 	equal(textOf((await call("GET", "/v1/partner/balances")).json, "items", 0, "due"), "8.00");
-}
-
-/** Listens without a callback URL. The stream is closed at once, because nothing reads it. */
-async function listenAsPartner(call: Call, choose: () => Promise<void>): Promise<void> {
-	const refused = await call("GET", "/v1/partner/events");
-	deepEqual([refused.status, refused.json["code"]], [409, "no_events_recorded"]);
-	await choose();
-	const stream = await call("GET", "/v1/partner/events?test=true");
-	equal(stream.headers.get("content-type"), "text/event-stream; charset=utf-8");
-	const answer = { conversionId: "cnv_01JEXAMPLE0000000000000000", event: "conversion.recorded" };
-	const body = { answers: [{ ...answer, outcome: "verified" }] };
-	const told = await call("POST", "/v1/partner/events/answers", { body });
-	deepEqual(told.json, { kept: 0 }, "the partner was never told of this conversion");
 }

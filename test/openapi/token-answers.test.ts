@@ -4,12 +4,12 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { pathNames } from "../../src/api/token-api/route.ts";
-import { TOKEN_ROUTES } from "../../src/api/token-api/routes.ts";
 import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
 import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { MAX_CODES } from "../../src/partners/partnerships.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { insertCodes, insertPartnerLinks } from "../../src/store/queries/partners.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -38,7 +38,7 @@ import {
 test("a network is set up and read over the API, and every call is answered as described", async (t) => {
 	const opened = await openTokenSite(t);
 	await tellStory(opened);
-	const expected = TOKEN_ROUTES.flatMap(({ operationId, creates, isResource, method, faults }) => [
+	const expected = TOKEN_CALLS.flatMap(({ operationId, creates, isResource, method, faults }) => [
 		`${operationId} 200`,
 		...(creates === true ? [`${operationId} 201`] : []),
 		...(isResource === true && method === "GET" ? [`${operationId} 304`] : []),
@@ -271,7 +271,7 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
 
 /** Codes that other tests of the API cause, because they need a history. */
 const ELSEWHERE: readonly string[] = [
-	...["revoked_token", "expired_token", "wrong_token", "too_many_calls", "no_events_recorded"],
+	...["revoked_token", "expired_token", "wrong_token", "too_many_calls"],
 	"payments_not_compared",
 	// The schema of the request already refuses an unknown role.
 	"unknown_role",
@@ -328,7 +328,7 @@ test("a text with a NUL character is refused in every path, query and body, befo
 	const { partner } = await addPartner(site, "Partner");
 	const ownToken = await issueOnPage(browser, `/partner/${partner.public_id}/api`, { name: "Tracker" });
 	const checked: string[] = [];
-	for (const { method, path, right, query, body, sample } of TOKEN_ROUTES) {
+	for (const { method, path, right, query, body, sample } of TOKEN_CALLS) {
 		const token = right === "partner" ? ownToken : tokens.manage;
 		const target = path.replace(/\{\w+\}/g, "x");
 		const refuse = async (field: string, at: string, changed = sample) => {

@@ -297,11 +297,11 @@ eachDatabase("the work after an erasure", (database) => {
 		ok((await erasePartner(deps, COMMAND_LINE, partner.public_id)).ok);
 		const before = await countLeft(partner.id);
 		ok(before >= 2 * ROWS);
-		// Each call works for three batches, as a process would that is killed after them.
+		// Each call works for a few batches, as a process would that is killed after them.
 		let batches = 0;
 		for (let calls = 0; calls < 3; calls++) {
 			batches = 0;
-			await workOffErasures(deps, () => ++batches > 6);
+			await workOffErasures(deps, () => ++batches > 5);
 		}
 		const left = await countLeft(partner.id);
 		ok(left > 0 && left < before, `${left} of ${before} are left`);

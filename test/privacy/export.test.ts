@@ -103,7 +103,6 @@ mainlyOn("SQLite", "an export", (database) => {
 			"callbackUrls",
 			"signingSecrets",
 			"noticesAboutCallbacks",
-			"answersOfListeners",
 			"apiTokens",
 			"apiReferences",
 			"applications",

@@ -8,7 +8,6 @@ import { workOffJobs } from "../../src/jobs/work.ts";
 import { addClicks } from "../../src/store/queries/clicks.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import { findManyByPublicId } from "../../src/store/queries/conversions.ts";
-import { insertLocalAnswers, noteListener } from "../../src/store/queries/local-answers.ts";
 import {
 	insertPartnerLink,
 	listPartnerships,
@@ -277,20 +276,6 @@ async function fillRest(
 		.set({ list_query: `?partner=${ODD}+Media` })
 		.where("kind", "=", "links")
 		.execute();
-	const receiver = await findPartnerReceiver(db, partner.id);
-	ok(receiver !== undefined);
-	await noteListener(db, receiver.receiver_id, nowMs);
-	await insertLocalAnswers(
-		db,
-		receiver.receiver_id,
-		[
-			{
-				...{ conversionId: sale.public_id, event: "conversion.approved", outcome: "no_connection" },
-				...{ httpStatus: null, code: ODD, tookMs: 1 },
-			},
-		],
-		nowMs,
-	);
 	await db
 		.updateTable("attempts")
 		.set({ answer: `no ${ODD} here` })
@@ -308,6 +293,8 @@ async function fillRest(
 			},
 		],
 	});
+	const receiver = await findPartnerReceiver(db, partner.id);
+	ok(receiver !== undefined);
 	for (const receiverId of [receiver.receiver_id, programme.receiver_id]) {
 		await db
 			.insertInto("notices")

@@ -50,7 +50,7 @@ export const TEXT_COLUMNS: Readonly<Record<string, Columns>> = {
 	kept_keys: { ours: "former_id kind sealed" },
 	landing_hosts: { kept: "host" },
 	limit_counts: { ours: "subject" },
-	local_answers: { ours: "conversion event outcome", erased: "code" },
+	local_answers: { ours: "conversion event outcome", kept: "code" },
 	mail_queue: { erased: "to_address refusal", ours: "topic", passing: "subject sealed_text" },
 	moves: { ours: "move to_status decided_by reason announced_body lost_commission" },
 	network: {

@@ -6,20 +6,15 @@ import { beforeEach, test } from "node:test";
 import type { Insertable } from "kysely";
 import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
+import { MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { addClicks, EVER, sumClicks } from "../../src/store/queries/clicks.ts";
 import { findDeliveries, requeue } from "../../src/store/queries/deliveries.ts";
+import { pruneApplications, pruneClicks } from "../../src/store/queries/partner-prune.ts";
 import { insertApplication, insertPartnerLink, listApplications } from "../../src/store/queries/partners.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import {
-	pruneAccess,
-	pruneClicks,
-	pruneDeliveries,
-	pruneLog,
-	pruneShortLived,
-	pruneSmall,
-} from "../../src/store/queries/prune.ts";
+import { pruneDeliveries, pruneLog, pruneNotices, pruneShortLived } from "../../src/store/queries/prune.ts";
 import type { Schema } from "../../src/store/schema/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
@@ -243,7 +238,7 @@ eachDatabase("retention", (database) => {
 		await add("open", {});
 		await add("untold", { ended_at_ms: OLD_MS, mail_due_at_ms: YOUNG_MS });
 		await add("young", { ended_at_ms: YOUNG_MS });
-		await pruneSmall(store, CUTOFF_MS);
+		await pruneNotices(store, CUTOFF_MS);
 		const left = await store.db.selectFrom("notices").select("public_id").orderBy("id").execute();
 		deepEqual(
 			left.map(({ public_id }) => public_id.split(" ")[0]),
@@ -308,7 +303,7 @@ eachDatabase("retention", (database) => {
 				...{ about: "", terms: "", created_at_ms: nowMs - days * DAY_MS },
 			});
 		}
-		await pruneAccess(store, nowMs);
+		await pruneApplications(store, nowMs);
 		const left = await listApplications(store.db, programme.id);
 		deepEqual(
 			left.map(({ email }) => email),
@@ -335,6 +330,8 @@ eachDatabase("retention", (database) => {
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
 			statementYears: 10,
+			pruneRules: PRUNE_RULES,
+			moduleChores: MODULE_CHORES,
 			keyRing: createKeyRing([new Uint8Array(32)]),
 		});
 		t.after(() => chores.stop());

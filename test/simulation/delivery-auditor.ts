@@ -3,7 +3,7 @@
 // nothing may follow a final state.
 
 import type { DatabaseSync } from "node:sqlite";
-import { LEDGER_RULES } from "../../src/store/queries/ledger.ts";
+import { LEDGER_RULES } from "../../src/modules.ts";
 import {
 	auditNumbers,
 	auditRuns,

@@ -6,14 +6,14 @@ import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/send-buffer.ts";
 import type { KeyRing } from "../../src/domain/key-ring.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
+import { MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
 import type { StatementsDeps } from "../../src/statements/deps.ts";
 import { givenWire } from "../../src/store/queries/known-network.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Chores, startChores, startJobChore } from "../../src/watch/chores.ts";
-import type { Loop } from "../../src/watch/loop.ts";
+import { type Chores, type ModuleChores, startChores, startModuleChores } from "../../src/watch/chores.ts";
 import { Broken } from "../support/broken.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
@@ -58,7 +58,7 @@ interface Running {
 	engine: Engine;
 	chores: Chores;
 	/** The chore that works on jobs, or null in runs without jobs. */
-	jobs: Loop | null;
+	jobs: ModuleChores | null;
 	mails: MailDispatcher;
 }
 
@@ -159,13 +159,15 @@ export class ServiceProcess implements Owner {
 			publicUrl: PUBLIC_URL,
 			retentionDays: RETENTION_DAYS,
 			statementYears: STATEMENT_YEARS,
+			pruneRules: PRUNE_RULES,
+			moduleChores: MODULE_CHORES,
 			keyRing: site.keyRing,
 		});
 		const jobDeps = { store, clock, random, log, mails, keyRing: site.keyRing, publicUrl: PUBLIC_URL };
 		this.#running = {
 			clock,
 			chores,
-			jobs: site.hasJobs ? startJobChore(jobDeps) : null,
+			jobs: site.hasJobs ? startModuleChores(jobDeps, MODULE_CHORES, "every process") : null,
 			mails,
 			intake: createIntake({ store, clock: intakeClock, random, log }),
 			engine: new Engine({

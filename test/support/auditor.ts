@@ -1,9 +1,9 @@
 // The auditor of stored rows, which all suites that run the service share. It applies the rules of `ringback
-// verify` (src/store/queries/ledger.ts) and further rules for a database that still has all its attempts. It
+// verify` (LEDGER_RULES in src/modules.ts) and further rules for a database that still has all its attempts. It
 // is written from the contract, and throws at the first row that breaks a promise.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import type { Db } from "../../src/store/store.ts";
 import { demand } from "./broken.ts";
 import type { ReceivedCallback } from "./callback-form.ts";

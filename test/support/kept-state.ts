@@ -4,7 +4,8 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
-import { type BrokenRule, checkLedger } from "../../src/store/queries/ledger.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
+import type { BrokenRule } from "../../src/store/queries/ledger.ts";
 import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";

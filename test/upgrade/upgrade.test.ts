@@ -4,12 +4,15 @@
 import { deepEqual, match, ok, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { judgeSending } from "../../src/callbacks/judge-sending.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import { EVENT_TYPES } from "../../src/domain/conversion.ts";
 import { findCommission } from "../../src/domain/rate.ts";
+import { ALL_EVENTS, type ReceiverId } from "../../src/domain/receiver.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 import { commissionsOf } from "../../src/store/queries/credits.ts";
-import { checkLedger } from "../../src/store/queries/ledger.ts";
+import { insertLocalAnswers, noteListener } from "../../src/store/queries/local-answers.ts";
 import { changeCommission, lockPartnership } from "../../src/store/queries/partners.ts";
 import {
 	findProgrammesById,
@@ -17,15 +20,18 @@ import {
 	ratesOf,
 	updateTerms,
 } from "../../src/store/queries/programmes.ts";
+import { lockPartnerReceiver, presentEndpoint, setEndpoint } from "../../src/store/queries/receivers.ts";
 import { readSystem } from "../../src/store/queries/system.ts";
 import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Db, Store } from "../../src/store/store.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createKeptDatabase, type KeptState, readKeptState } from "../support/kept-state.ts";
+import { takeOne } from "../support/queue-rows.ts";
 import { addPerson, signInAs } from "../support/signed-in.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
 
 /** Columns, written "table.column", that a migration gives another value. Each has a test of its own below. */
 const CHANGED: readonly string[] = ["partnerships.event_rates"];
@@ -212,4 +218,162 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(await assign("L-7", "Waldweg"), ["8.00", "2.80"], "the rates of its confirmation");
 		});
 	});
+
+	test(`a partner that listened without a URL has no endpoint after the upgrade, and may save a URL (${kind})`, async (t) => {
+		const database = await createKeptDatabase(kind, readKeptState(1));
+		t.after(() => database.remove());
+		const store = database.open();
+		const { db } = store;
+		await migrateToListening(store);
+		const others = await readReceivers(db);
+		const endpoints = db.selectFrom("endpoints").selectAll().orderBy("id");
+		const saved = await endpoints.execute();
+		const listener = await addListener(db);
+		// Another partner listened before it saved its URL.
+		const [called] = others.filter(({ kind: whose }) => whose === "partner");
+		ok(called);
+		await sql`insert into endpoints (id, receiver_id, url, form, saved_at_ms)
+			values (901, ${called.id}, '', 'listen', 1)`.execute(db);
+		const [shop] = others.filter(({ kind: whose }) => whose === "shop");
+		ok(shop);
+		await addAnswer(db, shop.id);
+
+		await store.migrate(START_MS);
+		const receivers = await readReceivers(db);
+		deepEqual(
+			receivers.filter(({ id }) => id !== listener.id),
+			others,
+		);
+		deepEqual(
+			receivers.find(({ id }) => id === listener.id),
+			{
+				...listener,
+				endpoint_id: null,
+				endpoint_epoch: listener.endpoint_epoch + 1,
+			},
+		);
+		deepEqual(await endpoints.execute(), saved, "a URL that was removed stays, and listening had none");
+		for (const table of ["listeners", "local_answers"] as const) {
+			deepEqual(
+				await db.selectFrom(table).select("receiver_id").execute(),
+				[{ receiver_id: shop.id }],
+				table,
+			);
+		}
+		const entries = db.selectFrom("audit_entries").selectAll().where("action", "=", "partner.url_removed");
+		deepEqual(
+			(await entries.execute()).map(({ subject, person_id, detail }) => [subject, person_id, detail]),
+			[[LISTENER_ID, null, "listening without a URL, which the upgrade ended"]],
+		);
+		const listening = sql`insert into endpoints (receiver_id, url, form, saved_at_ms)
+			values (${listener.id}, '', 'listen', 1)`;
+		await rejects(listening.execute(db), /an endpoint has a URL|endpoints_form_check/);
+
+		const delivery = await takeOne(store, listener.id, START_MS);
+		const unread = { endpointEpoch: listener.endpoint_epoch + 1, target: null, readAtMs: 0, learnedAtMs: 0 };
+		deepEqual(judgeSending(unread, delivery, START_MS, true), { kind: "cancel" });
+		const endpoint = { url: "https://tracker.example/", form: "json", events: ALL_EVENTS } as const;
+		await store.transact(async (trx) => {
+			const receiver = await lockPartnerReceiver(trx, LISTENING_PARTNER);
+			ok(receiver);
+			await setEndpoint(trx, receiver, endpoint, START_MS);
+		});
+		deepEqual(await presentEndpoint(db, listener.id), endpoint);
+	});
+
+	if (kind === "PostgreSQL") {
+		test("a choice to listen that is stored while the upgrade begins is ended, too (PostgreSQL)", async (t) => {
+			const database = await createKeptDatabase(kind, readKeptState(1));
+			t.after(() => database.remove());
+			const [previous, store] = [database.open(), database.open()];
+			await migrateToListening(store);
+			const { migrating } = await previous.transact(async (trx) => {
+				await addListener(trx);
+				const begun = store.migrate(START_MS);
+				// The choice is stored as soon as the migration waits for it.
+				await until(async () => {
+					const { rows } = await sql`select 1 from pg_locks where locktype = 'relation' and not granted
+						and database = (select oid from pg_database where datname = current_database())`.execute(trx);
+					return rows.length > 0;
+				});
+				return { migrating: begun };
+			});
+			await migrating;
+			const [listener] = (await readReceivers(store.db)).filter(
+				({ partner_id }) => partner_id === LISTENING_PARTNER,
+			);
+			deepEqual([listener?.endpoint_id, listener?.endpoint_epoch], [null, 4]);
+			const forms = await store.db.selectFrom("endpoints").select("form").distinct().execute();
+			deepEqual(forms, [{ form: "json" }]);
+		});
+	}
+
+	test(`an erasure of a partner that was in progress begins its round again after the upgrade (${kind})`, async (t) => {
+		const database = await createKeptDatabase(kind, readKeptState(1));
+		t.after(() => database.remove());
+		const store = database.open();
+		const { db } = store;
+		await migrateToListening(store);
+		const add = (publicId: string, whose: "person" | "partner", finishedAtMs: number | null) =>
+			sql`insert into erasures (kind, subject_id, public_id, erased_at_ms, round, step, position, finished_at_ms)
+				values (${whose}, 1, ${publicId}, 1, 2, 7, '90', ${finishedAtMs})`.execute(db);
+		await add("done", "partner", 1);
+		await add("in progress", "partner", null);
+		await add("of a person", "person", null);
+		await store.migrate(START_MS);
+		const erasures = db
+			.selectFrom("erasures")
+			.select(["public_id", "round", "step", "position"])
+			.orderBy("id");
+		deepEqual(
+			(await erasures.execute()).map((row) => Object.values(row)),
+			[
+				["done", 2, 7, "90"],
+				["in progress", 2, 0, ""],
+				["of a person", 2, 7, "90"],
+			],
+		);
+	});
+}
+
+/** Brings a database to the last schema in which a partner could listen without a URL. */
+async function migrateToListening(store: Store): Promise<void> {
+	const last = MIGRATIONS.findIndex(({ name }) => name === "endpoints with URLs only");
+	await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, last) });
+}
+
+/** A partner of the kept state without a receiver. */
+const LISTENING_PARTNER = 5;
+const LISTENER_ID = "ptn_01M7RWPWEYHETAFRC9V7H0CW03";
+
+function readReceivers(db: Db) {
+	return db.selectFrom("receivers").selectAll().orderBy("id").execute();
+}
+
+/** Adds the rows that the previous version wrote when a partner listened without a URL and had a test callback. */
+async function addListener(db: Db) {
+	const inserted = sql<{ id: ReceiverId }>`insert into receivers (kind, partner_id, endpoint_epoch)
+		values ('partner', ${LISTENING_PARTNER}, 3) returning id`;
+	const [{ id } = { id: 0 as ReceiverId }] = (await inserted.execute(db)).rows;
+	await sql`insert into endpoints (id, receiver_id, url, form, saved_at_ms) values (900, ${id}, '', 'listen', 1)`.execute(
+		db,
+	);
+	await sql`update receivers set endpoint_id = 900 where id = ${id}`.execute(db);
+	await sql`insert into events (id, public_id, receiver_id, name, body, created_at_ms)
+		values (900, 'dlv_listened', ${id}, 'conversion.recorded', '{}', 1)`.execute(db);
+	await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
+		values (900, ${id}, 1, 3, 1, 0, 0)`.execute(db);
+	await addAnswer(db, id);
+	return db.selectFrom("receivers").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+async function addAnswer(db: Db, receiverId: ReceiverId): Promise<void> {
+	await noteListener(db, receiverId, START_MS);
+	const answer = { conversionId: "cnv_1", event: "conversion.recorded", outcome: "verified" } as const;
+	await insertLocalAnswers(
+		db,
+		receiverId,
+		[{ ...answer, httpStatus: null, code: null, tookMs: null }],
+		START_MS,
+	);
 }

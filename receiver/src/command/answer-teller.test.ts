@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { type AnswerTeller, createAnswerTeller, type ToldAnswer } from "./answer-teller.ts";
-import { createListenCaller } from "./listen-caller.ts";
 
 test("a service that stores nothing is left alone for a minute, one that stores some for a second", async (t) => {
 	const told: string[][] = [];
@@ -87,7 +86,7 @@ async function open(
 		brand: "Service",
 	} as const;
 	return {
-		teller: createAnswerTeller(settings.url, createListenCaller(settings), pause),
+		teller: createAnswerTeller(settings, pause),
 		paused,
 		async untilPause() {
 			const begun = await next.promise;

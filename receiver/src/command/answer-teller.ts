@@ -1,11 +1,12 @@
-// Reports the result of each event to the service, so that its pages can show it. Nothing waits
+// Reports the result of each event to the service, so that its Integration page can show it. Nothing waits
 // for these reports or depends on them. If the service does not support these reports, reporting ends. If the
 // service stores none of them, reports become rare.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
 import { pauseFor } from "../pause.ts";
-import type { ListenCaller } from "./listen-caller.ts";
+import { signRequest } from "../sign-request.ts";
+import type { Settings } from "./settings.ts";
 
 export type ToldAnswer = {
 	readonly conversionId: string;
@@ -22,6 +23,7 @@ export type AnswerTeller = {
 	finish(): Promise<void>;
 };
 
+const path = "/v1/events/answers";
 /**
  * Maximum number of waiting reports, which is also the maximum per call. The oldest are dropped, because
  * people look for the newest.
@@ -38,7 +40,7 @@ const maxAnswerBytes = 65_536;
 /** Maximum time for which Ctrl-C waits until the last reports are sent. */
 const lastPatienceMs = 1_500;
 
-export function createAnswerTeller(url: string, caller: ListenCaller, pause = pauseFor): AnswerTeller {
+export function createAnswerTeller(settings: Settings, pause = pauseFor): AnswerTeller {
 	let waiting: ToldAnswer[] = [];
 	let isWanted = true;
 	let telling: Promise<void> | undefined;
@@ -50,7 +52,7 @@ export function createAnswerTeller(url: string, caller: ListenCaller, pause = pa
 		while (isWanted && !hangUp.signal.aborted && waiting.length > 0) {
 			const batch = waiting;
 			waiting = [];
-			const taken = await send(url, caller, batch, hangUp.signal);
+			const taken = await send(settings, batch, hangUp.signal);
 			isWanted = taken !== "unwanted";
 			if (isWanted) await pause(taken === "none kept" ? pauseWhenFullMs : pauseMs, hurry.signal);
 		}
@@ -79,8 +81,7 @@ export function createAnswerTeller(url: string, caller: ListenCaller, pause = pa
  * not sent again, and nobody knows how many were stored.
  */
 async function send(
-	url: string,
-	caller: ListenCaller,
+	{ url, apiKey, secret, brand }: Settings,
 	answers: readonly ToldAnswer[],
 	hangUp: AbortSignal,
 ): Promise<"taken" | "none kept" | "unwanted"> {
@@ -90,8 +91,7 @@ async function send(
 	const timer = setTimeout(end, timeoutMs);
 	hangUp.addEventListener("abort", end, { once: true });
 	try {
-		const path = caller.answersPath;
-		const headers = await caller.authenticate({ method: "POST", path, body });
+		const { headers } = await signRequest({ method: "POST", path, body, secret, apiKey, brand });
 		const response = await fetch(url + path, {
 			method: "POST",
 			headers,

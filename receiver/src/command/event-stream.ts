@@ -1,10 +1,11 @@
-// Opens one connection to the service's event stream, authenticated like every call. It returns how the connection
+// Opens one connection to the service's event stream, signed like every call. It returns how the connection
 // ended, and the caller decides what to do.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
 import { findErrorCode } from "../network-error.ts";
-import type { ListenCaller } from "./listen-caller.ts";
+import { signRequest } from "../sign-request.ts";
+import type { Settings } from "./settings.ts";
 import { createMessageReader, type StreamMessage } from "./stream-message.ts";
 
 export type Connection =
@@ -30,26 +31,25 @@ const silenceTimeoutMs = 45_000;
 const maxProblemBytes = 65_536;
 
 export async function openStream(
-	url: string,
-	caller: ListenCaller,
+	{ url, apiKey, secret, brand }: Settings,
 	{ after, testOnly }: StreamRequest,
 	stopSignal: AbortSignal,
 ): Promise<Connection> {
 	const query = new URLSearchParams();
 	if (after !== undefined) query.set("after", after);
 	if (testOnly) query.set("test", "true");
-	const path = `${caller.eventsPath}?${query}`.replace(/\?$/, "");
+	const path = `/v1/events?${query}`.replace(/\?$/, "");
 	const hangUp = new AbortController();
 	const stop = () => hangUp.abort();
 	const stopListening = () => stopSignal.removeEventListener("abort", stop);
 	if (stopSignal.aborted) stop();
 	stopSignal.addEventListener("abort", stop, { once: true });
-	const headers = await caller.authenticate({ method: "GET", path });
+	const { headers } = await signRequest({ method: "GET", path, secret, apiKey, brand });
 	const timer = setTimeout(stop, answerTimeoutMs);
 	try {
 		const response = await fetch(url + path, {
 			headers: { ...headers, Accept: "text/event-stream" },
-			// A redirect is not followed, because it would send the API key or token to another address.
+			// A redirect is not followed, because it would send the API key to another address.
 			redirect: "manual",
 			signal: hangUp.signal,
 		});

@@ -6,14 +6,9 @@ import type { Handled } from "./handle-event.ts";
 import type { Judgement } from "./judgement.ts";
 import { showPlainly, writePlainJson } from "./plain-text.ts";
 
-/** The values of an event that are shown. A partner's event has no order. */
-export type ShownEvent = Pick<PostbackEvent, "event" | "conversionId" | "status" | "test"> & {
-	readonly orderId?: string;
-};
-
 export type Forwarded = Omit<Handled, "told"> & {
 	readonly atMs: number;
-	readonly event: ShownEvent;
+	readonly event: PostbackEvent;
 	readonly cursor: string | undefined;
 	/** Address to which the event was forwarded, or null if it was not forwarded. */
 	readonly to: string | null;
@@ -37,7 +32,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 	let orderWidth = 10;
 	return (forwarded) => {
 		const { event, sent, atMs, judgement } = forwarded;
-		const order = showPlainly(event.orderId ?? event.conversionId);
+		const order = showPlainly(event.orderId);
 		orderWidth = Math.min(mostOrderWidth, Math.max(orderWidth, order.length));
 		const words = [
 			timeOfDay(atMs),
@@ -72,7 +67,7 @@ function describe(forwarded: Forwarded, printsBody: boolean): object {
 	return {
 		at: new Date(forwarded.atMs).toISOString(),
 		event: event.event,
-		...(event.orderId === undefined ? {} : { orderId: event.orderId }),
+		orderId: event.orderId,
 		conversionId: event.conversionId,
 		status: event.status,
 		test: event.test,

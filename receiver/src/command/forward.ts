@@ -1,10 +1,10 @@
 // Forwards one event to the developer's own endpoint, as the POST that contract section 4.1 describes, signed
-// for the path of that endpoint. A partner's event may also be forwarded as a GET, as trackers get it.
+// for the path of that endpoint.
 
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { findErrorCode } from "../network-error.ts";
-import { type CallbackFields, writeCallback, writeGetCallback } from "../sign-callback.ts";
+import { type CallbackFields, writeCallback } from "../sign-callback.ts";
 import { readFirstLine } from "./first-line.ts";
 import type { Settings } from "./settings.ts";
 
@@ -22,7 +22,7 @@ export type ForwardOutcome =
 
 /** The request as it was sent, with everything that a signature check needs except the secret. */
 export type SentRequest = {
-	readonly method: "POST" | "GET";
+	readonly method: "POST";
 	readonly path: string;
 	readonly headers: Readonly<Record<string, string | number>>;
 	readonly body: string;
@@ -38,36 +38,31 @@ export async function forwardEvent(
 	fields: CallbackFields,
 	{ secret, brand }: Pick<Settings, "secret" | "brand">,
 	stopSignal: AbortSignal,
-	/** Path and query of a GET, or undefined for a POST to the target. */
-	getPath?: string,
 ): Promise<{ readonly outcome: ForwardOutcome; readonly sent: SentRequest }> {
-	const path = getPath ?? target.pathname + target.search;
+	const path = target.pathname + target.search;
 	const signing = { secret: secret[0], brand, path, nowMs: Date.now() };
-	const written =
-		getPath === undefined
-			? await writeCallback(event, fields, signing)
-			: await writeGetCallback(event, signing);
-	const { headers: signedHeaders, body, bodySha256 } = written;
-	const length = getPath === undefined ? { "Content-Length": Buffer.byteLength(body) } : {};
-	const headers = { ...signedHeaders, ...length };
-	const method = getPath === undefined ? "POST" : "GET";
-	const sent: SentRequest = { method, path, headers, body, bodySha256 };
-	return { outcome: await send(target, sent, stopSignal), sent };
+	const { headers: signedHeaders, body, bodySha256 } = await writeCallback(event, fields, signing);
+	const bytes = Buffer.from(body);
+	const headers = { ...signedHeaders, "Content-Length": bytes.byteLength };
+	const outcome = await post(target, path, headers, bytes, stopSignal);
+	return { outcome, sent: { method: "POST", path, headers, body, bodySha256 } };
 }
 
-function send(
+function post(
 	target: URL,
-	{ method, path, headers, body }: SentRequest,
+	path: string,
+	headers: Readonly<Record<string, string | number>>,
+	bytes: Uint8Array,
 	stopSignal: AbortSignal,
 ): Promise<ForwardOutcome> {
 	const startedAtMs = performance.now();
 	const took = () => Math.round(performance.now() - startedAtMs);
 	return new Promise((resolve) => {
-		const open = target.protocol === "https:" ? requestHttps : requestHttp;
+		const send = target.protocol === "https:" ? requestHttps : requestHttp;
 		// Each event uses a new connection, because the receiver might close a reused connection just when the
 		// next event is sent.
-		const options = { method, path, headers, agent: false, autoSelectFamily: true } as const;
-		const request = open({ ...options, protocol: target.protocol, ...hostOf(target) });
+		const options = { method: "POST", path, headers, agent: false, autoSelectFamily: true } as const;
+		const request = send({ ...options, protocol: target.protocol, ...hostOf(target) });
 		const finish = (outcome: ForwardOutcome): void => {
 			clearTimeout(timer);
 			stopSignal.removeEventListener("abort", stop);
@@ -92,7 +87,7 @@ function send(
 			if (!hasAnswered) finish({ kind: "failed", code: findErrorCode(error) ?? error.name, tookMs: took() });
 		});
 		if (stopSignal.aborted) stop();
-		else request.end(body);
+		else request.end(bytes);
 	});
 }
 

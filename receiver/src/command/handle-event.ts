@@ -3,14 +3,12 @@
 
 import { digestSha256 } from "../hmac.ts";
 import { isObject, parseJson } from "../json.ts";
-import { verifyPartnerCallback } from "../partner-callback.ts";
 import type { CallbackFields } from "../sign-callback.ts";
 import { verifyPostback } from "../verify.ts";
 import type { ToldAnswer } from "./answer-teller.ts";
 import { forwardEvent, type SentRequest } from "./forward.ts";
 import { type Judgement, judgeCheck, judgeForward } from "./judgement.ts";
-import { findGetPath } from "./partner-form.ts";
-import type { ListenSettings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";
 
 export type Handled = {
@@ -28,15 +26,10 @@ export type Handled = {
 /** Handles an event. Returns undefined if the command was stopped in the meantime. */
 export type HandleEvent = (message: StreamMessage) => Promise<Handled | undefined>;
 
-export function createForwarding(
-	target: URL,
-	settings: ListenSettings,
-	stopSignal: AbortSignal,
-): HandleEvent {
-	return async ({ event, data, signed }) => {
+export function createForwarding(target: URL, settings: Settings, stopSignal: AbortSignal): HandleEvent {
+	return async ({ event, data }) => {
 		const fields: CallbackFields = JSON.parse(data);
-		const getPath = "token" in settings ? findGetPath(target, fields, readSignedParts(signed)) : undefined;
-		const { outcome, sent } = await forwardEvent(target, event, fields, settings, stopSignal, getPath);
+		const { outcome, sent } = await forwardEvent(target, event, fields, settings, stopSignal);
 		if (outcome.kind === "stopped") return undefined;
 		const { tookMs } = outcome;
 		const judged = { sent, tookMs, judgement: judgeForward(outcome, target) };
@@ -58,70 +51,40 @@ export function createForwarding(
 	};
 }
 
-export function createChecking(settings: ListenSettings): HandleEvent {
-	const { secret, brand } = settings;
-	const isPartner = "token" in settings;
+export function createChecking({ secret, brand }: Settings): HandleEvent {
 	return async ({ event, data, signed }) => {
 		const sent = await readSigned(event, data, signed, brand);
 		const nobody = { sent, httpStatus: null, firstLine: "", tookMs: 0 };
-		if (sent === null) return { ...nobody, judgement: judgeCheck("unsigned", isPartner), told: null };
-		const { method, path, headers, body: rawBody } = sent;
+		if (sent === null) return { ...nobody, judgement: judgeCheck("unsigned"), told: null };
+		const { path, headers, body: rawBody } = sent;
 		const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-		const request = { path, headers: texts, rawBody, secret, brand };
-		const verified = isPartner
-			? await verifyPartnerCallback({ ...request, method })
-			: await verifyPostback(request);
-		if (verified.ok) {
-			return { ...nobody, judgement: judgeCheck("verified", isPartner), told: { outcome: "verified" } };
-		}
+		const verified = await verifyPostback({ path, headers: texts, rawBody, secret, brand });
+		if (verified.ok) return { ...nobody, judgement: judgeCheck("verified"), told: { outcome: "verified" } };
 		const told = { outcome: "not_verified", code: verified.reason } as const;
-		return { ...nobody, judgement: judgeCheck(verified, isPartner), told };
-	};
-}
-
-type SignedParts = {
-	readonly method: "POST" | "GET";
-	readonly path: string;
-	readonly timestamp: string;
-	readonly nonce: string;
-	readonly signature: string;
-};
-
-/** Parses the signature that came with an event. Returns null if there is none. A shop's has no method. */
-function readSignedParts(signed: string | undefined): SignedParts | null {
-	const parts = parseJson(signed ?? "");
-	if (!isObject(parts)) return null;
-	const { method = "POST", path, timestamp, nonce, signature } = parts;
-	if (![path, timestamp, nonce, signature].every((part) => typeof part === "string")) return null;
-	return {
-		method: method === "GET" ? "GET" : "POST",
-		path: String(path),
-		timestamp: String(timestamp),
-		nonce: String(nonce),
-		signature: String(signature),
+		return { ...nobody, judgement: judgeCheck(verified), told };
 	};
 }
 
 /** Reads the signed callback that the service sent with the event. Returns null if there is none. */
 async function readSigned(
 	event: string,
-	data: string,
+	body: string,
 	signed: string | undefined,
 	brand: string,
 ): Promise<SentRequest | null> {
-	const parts = readSignedParts(signed);
-	if (parts === null) return null;
-	const { method, path, timestamp, nonce, signature } = parts;
-	const body = method === "GET" ? "" : data;
+	const parts = parseJson(signed ?? "");
+	if (!isObject(parts)) return null;
+	const { path, timestamp, nonce, signature } = parts;
+	if (![path, timestamp, nonce, signature].every((part) => typeof part === "string")) return null;
 	return {
-		method,
-		path,
+		method: "POST",
+		path: String(path),
 		headers: {
-			...(method === "GET" ? {} : { "Content-Type": "application/json" }),
+			"Content-Type": "application/json",
 			[`X-${brand}-Event`]: event,
-			[`X-${brand}-Timestamp`]: timestamp,
-			[`X-${brand}-Nonce`]: nonce,
-			[`X-${brand}-Signature`]: signature,
+			[`X-${brand}-Timestamp`]: String(timestamp),
+			[`X-${brand}-Nonce`]: String(nonce),
+			[`X-${brand}-Signature`]: String(signature),
 		},
 		body,
 		bodySha256: await digestSha256(new TextEncoder().encode(body)),

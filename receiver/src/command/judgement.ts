@@ -34,7 +34,7 @@ export function judgeForward(outcome: Exclude<ForwardOutcome, { kind: "stopped" 
 }
 
 /** Describes the result of an event that was checked by the command instead of being forwarded. */
-export function judgeCheck(found: "verified" | "unsigned" | Refusal, isPartner: boolean): Judgement {
+export function judgeCheck(found: "verified" | "unsigned" | Refusal): Judgement {
 	if (found === "verified") return { verdict: "verified", answer: "signature valid", advice: "" };
 	if (found === "unsigned") {
 		const advice = "the service did not sign it: it is older, or has no active secret";
@@ -42,7 +42,7 @@ export function judgeCheck(found: "verified" | "unsigned" | Refusal, isPartner: 
 	}
 	const advice =
 		found.reason === "bad_signature"
-			? `Is RINGBACK_SIGNING_SECRET the active one on the ${isPartner ? "Callbacks" : "Integration"} page?`
+			? "Is RINGBACK_SIGNING_SECRET the active one on the Integration page?"
 			: found.detail;
 	return { verdict: "not_verified", answer: `signature not valid (${found.reason})`, advice };
 }

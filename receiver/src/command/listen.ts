@@ -1,20 +1,18 @@
-// `ringback listen` receives the events of a programme or partner and forwards them to an endpoint that is not public yet.
+// `ringback listen` receives the programme's events and forwards them to an endpoint that is not public yet.
 // Without an endpoint it checks their signatures. It reports the results to the service. It reconnects by
 // itself and continues where it stopped. Callbacks to a saved Postback URL are not affected.
 
 import { parseEvent } from "../event.ts";
-import { createEventMemory } from "../event-store.ts";
+import { createMemoryStore } from "../event-store.ts";
 import { isObject, parseJson } from "../json.ts";
-import { parsePartnerEvent } from "../partner-callback.ts";
 import { pauseFor } from "../pause.ts";
 import { createAnswerTeller } from "./answer-teller.ts";
 import { type Connection, openStream } from "./event-stream.ts";
-import { createReport, type ShownEvent } from "./forward-report.ts";
+import { createReport } from "./forward-report.ts";
 import { createChecking, createForwarding } from "./handle-event.ts";
-import { createListenCaller } from "./listen-caller.ts";
 import { showPlainly, writePlainJson } from "./plain-text.ts";
 import { describeProblem } from "./service-words.ts";
-import { type ListenSettings, partnerNote, readListenSettings, settingsNote, urlOption } from "./settings.ts";
+import { readSettings, type Settings, settingsNote, urlOption } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";
 import { exitCode, type Surroundings } from "./surroundings.ts";
 import { parseTarget } from "./target.ts";
@@ -43,12 +41,12 @@ const eventNameForm = /^[\w.-]{1,100}$/;
 export const listenUsage: Usage = {
 	name: "listen",
 	summary:
-		"Brings the events of this programme or partner to your own machine as they happen, signed as callbacks are: checks each signature, or forwards them to your endpoint. Ctrl-C ends it.",
+		"Brings this programme's events to your own machine as they happen, signed as callbacks are: checks each signature, or forwards them to your endpoint. Ctrl-C ends it.",
 	options: {
 		to: {
 			type: "string",
 			value: "URL",
-			help: "forward to your endpoint: http://localhost:3000/postback (a partner's may have macros in its query)",
+			help: "forward to your endpoint: http://localhost:3000/postback",
 		},
 		url: urlOption,
 		"test-only": { type: "boolean", help: "only events of test conversions" },
@@ -62,19 +60,16 @@ export const listenUsage: Usage = {
 	notes: [
 		`Each event is forwarded once, whatever your endpoint answers; the line says what the service would do
 with that answer. While the connection is lost nothing is missed: it comes back and continues where it
-was. Callbacks to a saved URL go on as before. The Integration page of a shop and the Callbacks page of a
-partner show what came of each.`,
+was. Callbacks to a saved Postback URL go on as before. The Integration page shows what came of each.`,
 		settingsNote,
-		partnerNote,
 	],
 };
 
 export async function listen(given: Given, surroundings: Surroundings): Promise<number> {
 	const { screen, environment } = surroundings;
-	const read = readListenSettings(environment, given.text("url"));
+	const read = readSettings(environment, given.text("url"));
 	const to = given.text("to");
-	const isPartner = read.ok && "token" in read.settings;
-	const target = to === undefined ? null : parseTarget(to, isPartner);
+	const target = to === undefined ? null : parseTarget(to);
 	const problems = [...(target?.ok === false ? [target.problem] : []), ...(read.ok ? [] : read.problems)];
 	if (!read.ok || target?.ok === false) {
 		for (const problem of problems) screen.error(problem);
@@ -92,23 +87,9 @@ export function reconnectPauseMs(failures: number): number {
  * Returns a sentence about the callbacks to the Postback URL, or an empty text if the service does not say
  * whether there is one.
  */
-function describeCallbacks(hasPostbackUrl: unknown, label: string): string {
-	if (hasPostbackUrl === true) return `Callbacks to the saved ${label} go on as before. `;
-	return hasPostbackUrl === false ? `No ${label} is saved: events come here only. ` : "";
-}
-
-/** Words that differ between a shop and a partner. */
-const words = {
-	shop: { url: "Postback URL", self: "this programme", test: "Send a test conversion now." },
-	partner: { url: "callback URL", self: "this partner", test: "Send a test callback now." },
-} as const;
-
-/** Parses the body of an event. Returns a sentence if it is not one. */
-function parseData(data: string, isPartner: boolean): ShownEvent | string {
-	const bytes = new TextEncoder().encode(data);
-	if (isPartner) return parsePartnerEvent(bytes);
-	const parsed = parseEvent(bytes);
-	return parsed.ok ? parsed.event : parsed.detail;
+function describeCallbacks(hasPostbackUrl: unknown): string {
+	if (hasPostbackUrl === true) return "Callbacks to the saved Postback URL go on as before. ";
+	return hasPostbackUrl === false ? "No Postback URL is saved: events come here only. " : "";
 }
 
 type Lost = Exclude<Connection, { kind: "open" }>;
@@ -116,7 +97,7 @@ type Lost = Exclude<Connection, { kind: "open" }>;
 async function followEvents(
 	given: Given,
 	{ screen, stopSignal, environment, isTerminal }: Surroundings,
-	settings: ListenSettings,
+	settings: Settings,
 	/** Developer's endpoint, or null if the command checks signatures instead. */
 	target: URL | null,
 ): Promise<number> {
@@ -127,11 +108,8 @@ async function followEvents(
 		hasColour: isTerminal && (environment["NO_COLOR"] ?? "") === "",
 	});
 	const handle = target === null ? createChecking(settings) : createForwarding(target, settings, stopSignal);
-	const isPartner = "token" in settings;
-	const { url: urlLabel, self, test } = words[isPartner ? "partner" : "shop"];
-	const caller = createListenCaller(settings);
-	const teller = createAnswerTeller(settings.url, caller);
-	const remember = createEventMemory(mostRemembered);
+	const teller = createAnswerTeller(settings);
+	const remember = createMemoryStore({ capacity: mostRemembered });
 	let cursor = given.text("since");
 	let wasConnected = false;
 	let isLost = false;
@@ -142,7 +120,7 @@ async function followEvents(
 	let unhappy = 0;
 
 	while (!stopSignal.aborted) {
-		const connection = await openStream(settings.url, caller, { after: cursor, testOnly }, stopSignal);
+		const connection = await openStream(settings, { after: cursor, testOnly }, stopSignal);
 		if (stopSignal.aborted) break;
 		if (connection.kind === "open") await follow(connection.messages);
 		else if (!mayComeBack(connection)) {
@@ -185,30 +163,30 @@ async function followEvents(
 		wasConnected = true;
 		const greeting = parseJson(data);
 		// The greeting is only displayed. If it is not valid, the events that follow may still be.
-		const { programId, partnerId = programId, hasPostbackUrl } = isObject(greeting) ? greeting : {};
-		const owner = typeof partnerId === "string" ? partnerId : self;
+		const { programId, hasPostbackUrl } = isObject(greeting) ? greeting : {};
+		const programme = typeof programId === "string" ? programId : "this programme";
 		const which = testOnly ? "test events only" : "all events, tests too";
 		const what = target === null ? "checking their signatures" : `forwarding to ${target.href}`;
-		say(`Listening to ${showPlainly(owner)} (${which}), ${what}`);
-		say(`${describeCallbacks(hasPostbackUrl, urlLabel)}Ctrl-C ends this.`);
+		say(`Listening to ${showPlainly(programme)} (${which}), ${what}`);
+		say(`${describeCallbacks(hasPostbackUrl)}Ctrl-C ends this.`);
 		// A developer who pressed the button a moment too early would otherwise wait in vain.
 		if (cursor === undefined) {
-			say(`Events from before this moment are not shown. ${test}`);
+			say("Events from before this moment are not shown. Send a test conversion now.");
 		}
 		// With this cursor a script can fetch even the first event again.
-		const ownerId = isPartner ? { partnerId: owner } : { programId: owner };
-		if (asJson) screen.out(writePlainJson({ event: "listening", ...ownerId, cursor: id ?? null }));
+		if (asJson) screen.out(writePlainJson({ event: "listening", programId: programme, cursor: id ?? null }));
 	}
 
 	async function take(message: StreamMessage): Promise<void> {
 		const { event: name, data, id } = message;
-		const event = parseData(data, isPartner);
-		if (typeof event === "string" || !eventNameForm.test(name)) {
-			const detail = typeof event === "string" ? event : `its name is "${name}".`;
+		const parsed = parseEvent(new TextEncoder().encode(data));
+		if (!parsed.ok || !eventNameForm.test(name)) {
+			const detail = parsed.ok ? `its name is "${name}".` : parsed.detail;
 			screen.error(`The service sent something that is not an event: ${showPlainly(detail)}`);
 			return;
 		}
-		if (remember(event) === "seen") return;
+		const { event } = parsed;
+		if ((await remember(event)) === "seen") return;
 		const came = await handle(message);
 		if (came === undefined) return;
 		const { told, ...shown } = came;

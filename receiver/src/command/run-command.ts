@@ -73,7 +73,7 @@ export async function runCommand(
  */
 function describeUnforeseen(error: unknown, { environment }: Pick<Surroundings, "environment">): string {
 	let text = error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
-	for (const name of ["RINGBACK_API_KEY", "RINGBACK_TOKEN", "RINGBACK_SIGNING_SECRET"]) {
+	for (const name of ["RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]) {
 		for (const secret of splitSecrets(readSecretSetting(environment, name).value)) {
 			text = text.replaceAll(secret, "…");
 		}

@@ -8,7 +8,6 @@ export type ServiceProblem = Exclude<Connection, { kind: "open" }> | CallFailure
 
 const checkAddress = "Check RINGBACK_URL or --url";
 const checkKey = "Check RINGBACK_API_KEY.";
-const checkToken = "Check RINGBACK_TOKEN.";
 
 /**
  * Hints that name the setting to check. The service cannot give them, because it does not know the names of
@@ -18,11 +17,6 @@ const hints: ReadonlyMap<string, string> = new Map([
 	["missing_api_key", checkKey],
 	["unknown_api_key", checkKey],
 	["revoked_api_key", checkKey],
-	["missing_token", checkToken],
-	["unknown_token", checkToken],
-	["revoked_token", checkToken],
-	["expired_token", checkToken],
-	["wrong_token", checkToken],
 	["bad_signature", "Check RINGBACK_SIGNING_SECRET."],
 	["missing_signature_header", "If the network has a brand of its own, set RINGBACK_BRAND to it."],
 	["redirected", `${checkAddress}.`],

@@ -17,12 +17,8 @@ export type Settings = {
 	readonly brand: string;
 };
 
-/** Settings of `listen` for a partner, who has an API token and no key. */
-export type PartnerSettings = Omit<Settings, "apiKey"> & { readonly token: string };
-export type ListenSettings = Settings | PartnerSettings;
-
-export type ReadSettings<Read = Settings> =
-	| { readonly ok: true; readonly settings: Read }
+export type ReadSettings =
+	| { readonly ok: true; readonly settings: Settings }
 	| { readonly ok: false; readonly problems: readonly string[] };
 
 export const urlOption: OptionSpec = {
@@ -37,86 +33,27 @@ of a file that holds it, in RINGBACK_API_KEY_FILE and RINGBACK_SIGNING_SECRET_FI
 RINGBACK_BRAND if the network's headers are not X-Service-…. While the secret is being replaced,
 RINGBACK_SIGNING_SECRET may be NEW,OLD: the first one signs.`;
 
-export const partnerNote = `A partner sets RINGBACK_TOKEN (an API token, from the page API) instead of RINGBACK_API_KEY, and its own
-RINGBACK_SIGNING_SECRET (from the Callbacks page).`;
-
 export function readSettings(environment: Environment, givenUrl: string | undefined): ReadSettings {
-	const read = readAccess(environment, givenUrl, shopCredential);
-	if (!read.ok) return read;
-	const { credential: apiKey, ...access } = read.access;
-	return { ok: true, settings: { ...access, apiKey } };
-}
-
-/** Reads the settings of `listen`, which is a partner's if an API token is set. */
-export function readListenSettings(
-	environment: Environment,
-	givenUrl: string | undefined,
-): ReadSettings<ListenSettings> {
-	const isSet = (name: string) => [name, `${name}_FILE`].some((each) => isFilled(environment[each]?.trim()));
-	if (!isSet(partnerCredential.name)) return readSettings(environment, givenUrl);
-	if (isSet(shopCredential.name)) {
-		const problem = `${partnerCredential.name} and ${shopCredential.name} are both set. A partner uses the token, and a shop uses the key. Remove the other one.`;
-		return { ok: false, problems: [problem] };
-	}
-	const read = readAccess(environment, givenUrl, partnerCredential);
-	if (!read.ok) return read;
-	const { credential: token, ...access } = read.access;
-	return { ok: true, settings: { ...access, token } };
-}
-
-/** The setting that says who calls, with the words about it. */
-type CredentialSetting = {
-	readonly name: "RINGBACK_API_KEY" | "RINGBACK_TOKEN";
-	readonly noun: "key" | "token";
-	readonly prefix: string;
-	/** Sentence that says where to find it. */
-	readonly source: string;
-	/** Sentence that says where to find the signing secret. */
-	readonly secretSource: string;
-};
-
-const shopCredential: CredentialSetting = {
-	name: "RINGBACK_API_KEY",
-	noun: "key",
-	prefix: "rbk_",
-	source: "the programme's API key, rbk_…, from the Integration page.",
-	secretSource: "the programme's signing secret, rbs_…, shown with its first API key.",
-};
-const partnerCredential: CredentialSetting = {
-	name: "RINGBACK_TOKEN",
-	noun: "token",
-	prefix: "rbp_",
-	source: "the partner's API token, rbp_…, from the page API.",
-	secretSource: "the partner's signing secret, rbs_…, from the Callbacks page.",
-};
-
-type Access = Omit<Settings, "apiKey"> & { readonly credential: string };
-type ReadAccess =
-	| { readonly ok: true; readonly access: Access }
-	| { readonly ok: false; readonly problems: readonly string[] };
-
-function readAccess(
-	environment: Environment,
-	givenUrl: string | undefined,
-	{ name, noun, prefix, source, secretSource }: CredentialSetting,
-): ReadAccess {
 	const problems: string[] = [];
-	const read = (setting: string, sentence: string): string => {
-		const value = environment[setting]?.trim() ?? "";
-		if (value === "") problems.push(`${setting} is not set: ${sentence}`);
+	const read = (name: string, sentence: string): string => {
+		const value = environment[name]?.trim() ?? "";
+		if (value === "") problems.push(`${name} is not set: ${sentence}`);
 		return value;
 	};
-	const readSecret = (setting: string, sentence: string): string => {
-		const { value, problem } = readSecretSetting(environment, setting);
+	const readSecret = (name: string, sentence: string): string => {
+		const { value, problem } = readSecretSetting(environment, name);
 		if (problem !== undefined) problems.push(problem);
-		else if (value === "") problems.push(`${setting} is not set: ${sentence}`);
+		else if (value === "") problems.push(`${name} is not set: ${sentence}`);
 		return value;
 	};
 	const urlName = givenUrl === undefined ? "RINGBACK_URL" : "--url";
 	const address =
 		givenUrl ?? read("RINGBACK_URL", "the service's address, such as https://ringback.example (or --url).");
-	const credential = readSecret(name, source);
-	const secretText = readSecret("RINGBACK_SIGNING_SECRET", secretSource);
+	const apiKey = readSecret("RINGBACK_API_KEY", "the programme's API key, rbk_…, from the Integration page.");
+	const secretText = readSecret(
+		"RINGBACK_SIGNING_SECRET",
+		"the programme's signing secret, rbs_…, shown with its first API key.",
+	);
 	const brand = environment["RINGBACK_BRAND"]?.trim() || "Service";
 	const url = parseOrigin(address);
 	if (address !== "" && !url.ok) {
@@ -127,10 +64,10 @@ function readAccess(
 	const secrets = splitSecrets(secretText);
 	const [firstSecret, ...otherSecrets] = secrets;
 	const secretFault = secrets.map(findSecretFault).find(isFilled);
-	if (credential.startsWith("rbs_") || secrets.some((secret) => secret.startsWith(prefix))) {
-		problems.push(`${name} and RINGBACK_SIGNING_SECRET are swapped: the ${noun} starts with ${prefix}.`);
-	} else if (credential !== "" && !/^[!-~]+$/.test(credential)) {
-		problems.push(`${name} must be the ${noun} as it was shown, ${prefix}…`);
+	if (apiKey.startsWith("rbs_") || secrets.some((secret) => secret.startsWith("rbk_"))) {
+		problems.push("RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET are swapped: the key starts with rbk_.");
+	} else if (apiKey !== "" && !/^[!-~]+$/.test(apiKey)) {
+		problems.push("RINGBACK_API_KEY must be the key as it was shown, rbk_…");
 	} else if (secretFault !== undefined) {
 		problems.push(`In RINGBACK_SIGNING_SECRET, a ${secretFault}`);
 	} else if (secretText !== "" && firstSecret === undefined) {
@@ -140,5 +77,5 @@ function readAccess(
 		problems.push("RINGBACK_BRAND must be letters, digits or hyphens, such as Acme.");
 	}
 	if (!url.ok || firstSecret === undefined || problems.length > 0) return { ok: false, problems };
-	return { ok: true, access: { url: url.origin, credential, secret: [firstSecret, ...otherSecrets], brand } };
+	return { ok: true, settings: { url: url.origin, apiKey, secret: [firstSecret, ...otherSecrets], brand } };
 }

@@ -2,7 +2,6 @@
 // runs on the developer's own machine.
 
 import { parseUrl } from "../origin.ts";
-import { findMacroProblem } from "./partner-form.ts";
 
 export type ParsedTarget =
 	| { readonly ok: true; readonly url: URL }
@@ -10,8 +9,7 @@ export type ParsedTarget =
 
 const example = "such as http://localhost:3000/postback";
 
-/** Parses the value of --to. The address of a partner may have macros in its query. */
-export function parseTarget(text: string, mayHaveMacros: boolean): ParsedTarget {
+export function parseTarget(text: string): ParsedTarget {
 	// `localhost:3000` without http:// is either not a URL, or a URL with the protocol "localhost:".
 	const url = parseUrl(text);
 	if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === "") {
@@ -24,8 +22,6 @@ export function parseTarget(text: string, mayHaveMacros: boolean): ParsedTarget 
 		};
 	}
 	if (url.hash !== "") return { ok: false, problem: "--to must not have a fragment (#…): it is never sent." };
-	const macroProblem = mayHaveMacros ? findMacroProblem(url) : undefined;
-	if (macroProblem !== undefined) return { ok: false, problem: macroProblem };
 	// The signature covers the path as it is sent. White space and umlauts are percent-encoded in it, and #
 	// does not occur.
 	return { ok: true, url };

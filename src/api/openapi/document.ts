@@ -13,6 +13,7 @@ import {
 	SIGNED_EVENT,
 } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
+import type { TokenRoute } from "../token-api/route.ts";
 import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
 import { describePaths } from "./operations.ts";
@@ -51,7 +52,8 @@ const TAGS: OpenApiDocument["tags"] = [
 	{ name: "Operators", description: "For the operator of the service." },
 ];
 
-export function describeApi(instance: Instance): OpenApiDocument {
+/** Describes the signed API, and the calls with a token. */
+export function describeApi(instance: Instance, calls: readonly TokenRoute[]): OpenApiDocument {
 	return {
 		openapi: "3.1.1",
 		info: {
@@ -65,16 +67,16 @@ export function describeApi(instance: Instance): OpenApiDocument {
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
 		tags: TAGS,
-		paths: { ...describePaths(instance), ...describeTokenPaths(instance) },
+		paths: { ...describePaths(instance), ...describeTokenPaths(instance, calls) },
 		webhooks: { ...webhooks(instance), partnerCallback: partnerWebhook(instance) },
 		components: {
-			schemas: namedSchemas(),
+			schemas: namedSchemas(calls),
 			securitySchemes: securitySchemes(instance.brand),
 		},
 	};
 }
 
-function namedSchemas(): Record<string, JsonSchema> {
+function namedSchemas(calls: readonly TokenRoute[]): Record<string, JsonSchema> {
 	const schemas = componentSchemas([
 		BATCH_BODY,
 		CONVERSION_PAGE,
@@ -85,7 +87,7 @@ function namedSchemas(): Record<string, JsonSchema> {
 		PARTNER_CALLBACK,
 		LISTENING,
 		SIGNED_EVENT,
-		...tokenAnswerSchemas(),
+		...tokenAnswerSchemas(calls),
 	]);
 	// The example is added here, because it has the type of the schema, and the schema definition cannot refer
 	// to it.
@@ -100,15 +102,18 @@ const CACHE_SECONDS = 300;
  * Returns a function that returns the current document. The document is generated again if the brand or the
  * name of the network has changed.
  */
-export function createApiDocument({
-	network,
-	publicUrl,
-}: Pick<AppDeps, "network" | "publicUrl">): () => OpenApiDocument {
+export function createApiDocument(
+	{ network, publicUrl }: Pick<AppDeps, "network" | "publicUrl">,
+	calls: readonly TokenRoute[],
+): () => OpenApiDocument {
 	let cached: { face: NetworkFace; document: OpenApiDocument } | null = null;
 	return () => {
 		const { face } = network;
 		if (cached?.face !== face) {
-			cached = { face, document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }) };
+			cached = {
+				face,
+				document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }, calls),
+			};
 		}
 		return cached.document;
 	};

@@ -1,9 +1,8 @@
-// The calls of the network's and the partners' APIs in the OpenAPI document, from the table of their routes.
+// The calls of the network's and the partners' APIs in the OpenAPI document.
 
 import type * as z from "zod";
 import { codesOf } from "../../domain/fault.ts";
 import { COMMON_FAULT_KINDS, pathNames, type TokenRoute } from "../token-api/route.ts";
-import { TOKEN_ROUTES } from "../token-api/routes.ts";
 import type { Instance } from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
 import { header, media, problemAnswers, queryParameters } from "./operations.ts";
@@ -15,9 +14,12 @@ export const PARTNER_TAG = "Partner API";
 /** Placeholder token for the documentation. It gives access to nothing. */
 const EXAMPLE_TOKENS = { [NETWORK_TAG]: "rbn_example", [PARTNER_TAG]: "rbp_example" } as const;
 
-export function describeTokenPaths(instance: Instance): Record<string, PathItem> {
+export function describeTokenPaths(
+	instance: Instance,
+	calls: readonly TokenRoute[],
+): Record<string, PathItem> {
 	const paths: Record<string, PathItem> = {};
-	for (const route of TOKEN_ROUTES) {
+	for (const route of calls) {
 		const method = route.method.toLowerCase() as HttpMethod;
 		paths[route.path] = { ...paths[route.path], [method]: describe(instance, route) };
 	}
@@ -25,8 +27,8 @@ export function describeTokenPaths(instance: Instance): Record<string, PathItem>
 }
 
 /** The schemas of all answers, whose named parts become components of the document. */
-export function tokenAnswerSchemas(): z.ZodType[] {
-	return TOKEN_ROUTES.map(({ answers }) => answers.schema);
+export function tokenAnswerSchemas(calls: readonly TokenRoute[]): z.ZodType[] {
+	return calls.map(({ answers }) => answers.schema);
 }
 
 function describe(instance: Instance, route: TokenRoute): Operation {
@@ -80,9 +82,9 @@ function tagParameters({ isResource = false, method, faults }: TokenRoute): Para
 
 function successes(route: TokenRoute): Record<string, ApiResponse> {
 	const { answers, isResource = false, creates = false, method } = route;
-	const { description, schema, example, mediaType = "application/json" } = answers;
+	const { description, schema, example } = answers;
 	const headers = isResource ? { headers: { ETag: header("Names this version of the resource.") } } : {};
-	const content = { [mediaType]: media(jsonSchema(schema), example) };
+	const content = { "application/json": media(jsonSchema(schema), example) };
 	const ok = { description, ...headers, content };
 	return {
 		...(creates

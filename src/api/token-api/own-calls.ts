@@ -36,7 +36,7 @@ import { createLink, EXAMPLE_LINK, LINK, LINK_INPUT, showPartnerLink } from "./p
 import { route, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
 
 /** Returns the id of the partner to which the token belongs. */
-export function partnerIdOf({ token }: Pick<TokenCall<unknown, unknown>, "token">): number {
+function partnerIdOf({ token }: Pick<TokenCall<unknown, unknown>, "token">): number {
 	if (token.partner_id === null) throw new Error("a call of a partner with a token of the network");
 	return token.partner_id;
 }

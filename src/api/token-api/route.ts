@@ -1,5 +1,5 @@
-// The form of a call of the network's and the partners' APIs. One table of such routes (routes.ts) drives the routing, the
-// OpenAPI document and the test of rights.
+// The form of a call of the network's and the partners' APIs. One table of such routes (TOKEN_CALLS in site-modules.ts)
+// drives the routing, the OpenAPI document and the test of rights.
 
 import type * as z from "zod";
 import type { CachedSubTotals } from "../../conversions/sub-totals.ts";
@@ -10,8 +10,6 @@ import type { MailDispatcher } from "../../mail/dispatcher.ts";
 import type { TokenHolder } from "../../people/actor.ts";
 import type { FoundToken } from "../../store/queries/api-tokens.ts";
 import type { AppDeps } from "../deps.ts";
-import type { EventStreams } from "../event-streams.ts";
-import type { AcceptAnswers } from "../post-event-answers.ts";
 
 export interface TokenApiDeps extends AppDeps {
 	mails: MailDispatcher;
@@ -23,9 +21,6 @@ export interface TokenApiDeps extends AppDeps {
 	networkTallies: NetworkTallies;
 	/** Totals of partners by day and sub id, counted in the background. */
 	subTotals: CachedSubTotals;
-	/** Open event streams, of shops and of partners. */
-	streams: EventStreams;
-	acceptAnswers: AcceptAnswers;
 }
 
 /** A call whose token has the right that the route needs, and whose fields have the right form. */
@@ -39,14 +34,10 @@ export interface TokenCall<Query, Body> {
 	/** The header If-Match, or undefined if the caller does not care about changes by others. */
 	ifMatch: string | undefined;
 	nowMs: number;
-	/** Closes the caller's connection. Does nothing for a request that was made in process. */
-	hangUp(): void;
 }
 
 export interface TokenAnswer<Body> {
 	body: Body;
-	/** Opens a stream, which is the answer instead of the body. It is refused if there is no room for it any more. */
-	openStream?: () => Result<Response>;
 	/** True if the call created the resource, which is answered with 201. */
 	isNew?: boolean;
 }
@@ -77,8 +68,6 @@ interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, A
 		description: string;
 		schema: Answer;
 		example: z.output<Answer>;
-		/** Content type of the answer; JSON by default. */
-		mediaType?: "text/event-stream";
 	};
 	/**
 	 * True if the answer is one resource. It then has an ETag, with which the caller asks whether the resource has changed

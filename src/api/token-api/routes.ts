@@ -1,8 +1,6 @@
-// All calls of the network's and the partners' APIs. This table drives the routing (app.ts), the OpenAPI document
-// (openapi/token-operations.ts) and the test of rights.
+// The calls of the network's and the partners' APIs. Later modules add theirs to TOKEN_CALLS in site-modules.ts.
 
 import { CONVERSION_ROUTES } from "./conversion-calls.ts";
-import { EVENT_ROUTES } from "./event-calls.ts";
 import { MONEY_ROUTES } from "./money-calls.ts";
 import { OWN_ROUTES } from "./own-calls.ts";
 import { PARTNER_ROUTES } from "./partner-calls.ts";
@@ -15,5 +13,4 @@ export const TOKEN_ROUTES: readonly TokenRoute[] = [
 	...CONVERSION_ROUTES,
 	...MONEY_ROUTES,
 	...OWN_ROUTES,
-	...EVENT_ROUTES,
 ];

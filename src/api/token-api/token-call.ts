@@ -16,9 +16,9 @@ import { idsOf, recordOf } from "../../request-notes.ts";
 import { isDatabaseUnavailable } from "../../store/unavailable.ts";
 import type { AppContext } from "../deps.ts";
 import { readInboundCall } from "../inbound-log.ts";
-import { addSafeHeaders, problemAnswer, SAFE_HEADERS } from "../problem.ts";
+import { problemAnswer, SAFE_HEADERS } from "../problem.ts";
 import { checkFields, MAX_BODY_BYTES, parseJson, parseQuery, readBody } from "../read-request.ts";
-import { bindingsOf, type SignedCalls } from "../signed-call.ts";
+import type { SignedCalls } from "../signed-call.ts";
 import { tagOf, tagsMatch } from "./entity-tag.ts";
 import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
 
@@ -77,19 +77,8 @@ export function createTokenCalls(
 		await holders.noteUse(call.token);
 		const done = await route.handle(call, deps);
 		if (!done.ok) return answerFault(done.fault);
-		const { openStream } = done.value;
-		if (openStream !== undefined) return answerStream(c, openStream());
 		metrics.countInbound("api", "ANSWERED");
 		return writeAnswer(c, route, done.value);
-	}
-
-	function answerStream(c: AppContext, opened: Result<Response>): Response {
-		if (!opened.ok) return answerFault(opened.fault);
-		const { value: stream } = opened;
-		metrics.countInbound("api", "LISTENING");
-		bindingsOf(c)?.outgoing?.emit?.("takesLong");
-		addSafeHeaders(stream);
-		return stream;
 	}
 
 	return {
@@ -156,8 +145,7 @@ async function readCall(
 		if (name !== undefined) return refuseNul(name);
 	}
 	const ifMatch = c.req.header("if-match");
-	const hangUp = () => bindingsOf(c)?.outgoing?.destroy();
-	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs, hangUp });
+	return succeed({ holder, token, path, query: query.value, body: body.value, ifMatch, nowMs });
 }
 
 /**

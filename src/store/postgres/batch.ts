@@ -31,9 +31,8 @@ import {
 	PARTNERSHIP_SELECT,
 	type PartnershipRow,
 	readPartnershipRow,
-	SHOP_TARGET_SELECT,
-	type ShopTarget,
-} from "../queries/queue.ts";
+} from "../queries/creditable-partnerships.ts";
+import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db, LockWaitMs } from "../store.ts";
 import { byOrder, CHANGING, CONVERSION, type Conversion } from "../tables/conversions.ts";
 import type { StoredCredit } from "../tables/partners.ts";
@@ -59,18 +58,21 @@ type LookedRow =
 	| { kind: "shop"; row: ShopTarget };
 
 /**
- * The first read of a batch. Here and below, the `offset 0` makes the planner use one index lookup for each row of the list,
- * whatever its statistics say.
+ * The first read of a batch. Here and below, lateral joins with `offset 0` make the planner look up each key in an index,
+ * whatever its statistics say, and `order by` makes it the index of the key. A table without statistics would otherwise be read through
+ * any index that begins with the programme.
  */
 const LOOK = hotStatement<LookedRow>(`
 	select 'nonce' as kind, row_to_json(found) as row from (
-		select nonces.programme_id, nonces.nonce from ${listText("wanted", NONCE_KEY)}
-			join nonces on nonces.programme_id = wanted.programme_id and nonces.nonce = wanted.nonce
+		select each.* from ${listText("wanted", NONCE_KEY)} cross join lateral (
+			select programme_id, nonce from nonces
+				where programme_id = wanted.programme_id and nonce = wanted.nonce order by nonce offset 0
+		) as each
 	) as found
 	union all select 'conversion', row_to_json(found) from (
 		select each.* from ${listText("wanted", ORDER, 2)} cross join lateral (
 			select ${CONVERSION_COLUMNS} from conversions
-				where programme_id = wanted.programme_id and order_id = wanted.order_id offset 0
+				where programme_id = wanted.programme_id and order_id = wanted.order_id order by order_id, event_type offset 0
 		) as each
 	) as found
 	union all select 'shop', row_to_json(found) from (

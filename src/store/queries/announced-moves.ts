@@ -5,9 +5,7 @@
 
 import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
-import type { EventName } from "../../domain/event-name.ts";
-import type { ReceiverId } from "../../domain/receiver.ts";
-import type { Db, Store } from "../store.ts";
+import type { Store } from "../store.ts";
 import type { MovesTable } from "../tables/conversions.ts";
 import type { Conversion } from "./conversions.ts";
 
@@ -64,79 +62,6 @@ export async function listMovesAfter(
 		.orderBy("passed.id")
 		.$castTo<PassedMove>()
 		.execute();
-}
-
-/** An event that was announced to a partner, with the move that announced it and the position of the move. */
-export type PartnerMoveEvent = Cursor &
-	Pick<MovesTable, "move" | "to_status" | "lost_partner_id"> &
-	({ eventId: null } | { eventId: number; name: EventName; body: string });
-
-/**
- * Returns the next `limit` moves of all programmes, with the events that they announced to a partner. A move has the time
- * of its events. `eventId` is null for a move that announced nothing to the partner. If the clock stood still, a move may
- * be returned with events of other moves, too, which the caller tells apart by their names.
- */
-export async function listPartnerEventsAfter(
-	store: MoveStore,
-	receiverId: ReceiverId,
-	after: Cursor,
-	limit: number,
-): Promise<PartnerMoveEvent[]> {
-	const passed = selectMovesAfter(store, after, limit).select([
-		"conversion_id",
-		"move",
-		"to_status",
-		"lost_partner_id",
-		"at_ms",
-	]);
-	return store.db
-		.selectFrom(passed.as("passed"))
-		.leftJoin("events", (join) =>
-			join
-				.onRef("events.conversion_id", "=", "passed.conversion_id")
-				.on("events.receiver_id", "=", receiverId)
-				.onRef("events.created_at_ms", "=", "passed.at_ms"),
-		)
-		.select(["passed.at", "passed.id", "passed.move", "passed.to_status", "passed.lost_partner_id"])
-		.select(["events.id as eventId", "events.name", "events.body"])
-		.orderBy("passed.at")
-		.orderBy("passed.id")
-		.orderBy("events.id")
-		.$castTo<PartnerMoveEvent>()
-		.execute();
-}
-
-/** Returns the next test callbacks of a partner. They are written under the receiver's lock, so their ids rise. */
-export async function listTestEventsAfter(
-	db: Db,
-	receiverId: ReceiverId,
-	afterId: number,
-	limit: number,
-): Promise<{ id: number; name: EventName; body: string }[]> {
-	return selectTestEvents(db, receiverId).where("id", ">", afterId).orderBy("id").limit(limit).execute();
-}
-
-/** Returns the newest test callbacks of a partner, the newest first. */
-export async function listNewestTestEvents(
-	db: Db,
-	receiverId: ReceiverId,
-	limit: number,
-): Promise<{ id: number; name: EventName; body: string }[]> {
-	return selectTestEvents(db, receiverId).orderBy("id", "desc").limit(limit).execute();
-}
-
-/** Returns the id of the newest event of all receivers, or 0 if there is none. */
-export async function findNewestEventId(db: Db): Promise<number> {
-	const newest = await db.selectFrom("events").select("id").orderBy("id", "desc").limit(1).executeTakeFirst();
-	return newest?.id ?? 0;
-}
-
-function selectTestEvents(db: Db, receiverId: ReceiverId) {
-	return db
-		.selectFrom("events")
-		.select(["id", "name", "body"])
-		.where("receiver_id", "=", receiverId)
-		.where("conversion_id", "is", null);
 }
 
 /** A move of any programme, with its position. */

@@ -1,7 +1,7 @@
 // Reads the audit log for the search and the export by staff, the newest entries first. Every filter uses an index.
 
 import type { Selectable } from "kysely";
-import type { AuditAction } from "../../domain/action.ts";
+import type { StoredAction } from "../../domain/action.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { AuditEntriesTable } from "../tables/notices.ts";
@@ -11,7 +11,7 @@ import { type ListPage, type PageRequest, readNewestFirst, walkAll, walkDown } f
 export interface AuditFilter {
 	personId?: number | undefined;
 	programmeId?: number | undefined;
-	action?: AuditAction | undefined;
+	action?: StoredAction | undefined;
 	fromMs?: number | undefined;
 	beforeMs?: number | undefined;
 }

@@ -140,11 +140,10 @@ async function listWaiting(
 export async function findSendingEpoch(trx: Db, receiverId: ReceiverId): Promise<number | undefined> {
 	const receiver = await trx
 		.selectFrom("receivers")
-		.innerJoin("endpoints", "endpoints.id", "receivers.endpoint_id")
 		.innerJoin("signing_secrets", "signing_secrets.receiver_id", "receivers.id")
 		.select("endpoint_epoch")
 		.where("receivers.id", "=", receiverId)
-		.where("endpoints.form", "<>", "listen")
+		.where("endpoint_id", "is not", null)
 		.where("activated_at_ms", "is not", null)
 		.where("replaced_at_ms", "is", null)
 		.executeTakeFirst();

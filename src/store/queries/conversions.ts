@@ -55,7 +55,7 @@ export async function findConversionsById(
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Finds conversions by order, whatever their event type, for jobs and pages. Signed calls use HotWrites instead. */
+/** Finds conversions by order, whatever their event type, for jobs and pages. Batches of changes use BatchStore instead. */
 export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
 	const found: Conversion[] = [];
 	for (const [programmeId, wanted] of Map.groupBy(orders, ({ programme_id }) => programme_id)) {

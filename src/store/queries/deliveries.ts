@@ -106,7 +106,6 @@ export async function listFailedReceivers(db: Db, span: FailedSpan, ownerPublicI
 		// This condition is always true. It makes SQLite search the index instead of reading it from end to end.
 		.where(sql<boolean>`undelivered.receiver_id > 0`)
 		.innerJoin("receivers", "receivers.id", "undelivered.receiver_id")
-		.innerJoin("endpoints", "endpoints.id", "receivers.endpoint_id")
 		.leftJoin("programmes", "programmes.id", "receivers.programme_id")
 		.leftJoin("partners", "partners.id", "receivers.partner_id")
 		.select((eb) => [
@@ -119,7 +118,7 @@ export async function listFailedReceivers(db: Db, span: FailedSpan, ownerPublicI
 			eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
 			eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
 		])
-		.where("endpoints.form", "<>", "listen")
+		.where("receivers.endpoint_id", "is not", null)
 		.$if(ownerPublicId !== undefined, (query) =>
 			query.where((eb) =>
 				eb.or([

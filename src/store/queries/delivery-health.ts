@@ -238,9 +238,8 @@ async function readFailing(db: Db, kind: ReceiverKind): Promise<FailingReceiver[
 			(select count(*) from (select 1 from undelivered u where u.receiver_id = n.receiver_id
 				and u.state = 'failed' and u.set_aside is null limit ${few}) f) as failed
 		from notices n join receivers r on r.id = n.receiver_id join ${owner}
-			join endpoints e on e.id = r.endpoint_id
 		where n.kind = 'callbacks_failing' and n.ended_at_ms is null and n.receiver_id > 0
-			and e.form <> 'listen'
+			and r.endpoint_id is not null
 		order by n.opened_at_ms limit ${MAX_LOOKED_AT}`.execute(db);
 	return rows;
 }

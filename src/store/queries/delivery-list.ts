@@ -85,8 +85,8 @@ export async function newestProgress(
 		.limit(WATCHED_ROWS)
 		.execute();
 	const states = deliveries.map((row) => Object.values(row));
+	if (programmeId === null) return JSON.stringify(states);
 	const [answer] = await listNewestAnswers(db, receiverId, 1);
-	if (programmeId === null) return JSON.stringify([states, answer?.id ?? 0]);
 	const call = await db
 		.selectFrom("inbound_calls")
 		.select("id")

@@ -80,7 +80,7 @@ export async function removeReceiverRows(trx: Db, receiverId: ReceiverId): Promi
 		.set({ url: ERASED_TEXT })
 		.where("receiver_id", "=", receiverId)
 		.execute();
-	for (const table of ["signing_secrets", "notices", "listeners"] as const) {
+	for (const table of ["signing_secrets", "notices"] as const) {
 		await trx.deleteFrom(table).where("receiver_id", "=", receiverId).execute();
 	}
 }
@@ -187,18 +187,6 @@ export async function eraseCallbacks(trx: Db, receiverId: ReceiverId, position: 
 	const erased = { answer: null, detail: null, nonce: null, signature: null };
 	await trx.updateTable("attempts").set(erased).where("delivery_id", "in", idsOf(events)).execute();
 	return nextOf(events);
-}
-
-export async function removeLocalAnswers(trx: Db, receiverId: ReceiverId): Next {
-	const answers = await trx
-		.selectFrom("local_answers")
-		.select("id")
-		.where("receiver_id", "=", receiverId)
-		.orderBy("id")
-		.limit(BATCH_ROWS)
-		.execute();
-	await trx.deleteFrom("local_answers").where("id", "in", idsOf(answers)).execute();
-	return nextOf(answers);
 }
 
 /**

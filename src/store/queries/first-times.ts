@@ -1,21 +1,8 @@
-// The first time at which something worked for a programme. The time is written once, in the transaction of the event.
+// The first time at which something worked for a programme. The time is written once, together with the event (BatchRows).
 // So a check on the page stays ticked, and no history has to be read.
 
 import type { Db } from "../store.ts";
 import { countUsableKeys } from "./keys.ts";
-
-export type FirstTime = "first_signed_at_ms" | "first_pixel_at_ms";
-
-export async function noteFirstTime(
-	trx: Db,
-	what: FirstTime,
-	programmeIds: readonly number[],
-	nowMs: number,
-): Promise<void> {
-	if (programmeIds.length === 0) return;
-	const first = trx.updateTable("programmes").set({ [what]: nowMs });
-	await first.where("id", "in", programmeIds).where(what, "is", null).execute();
-}
 
 /** The parts of a programme's integration that have worked. */
 export interface IntegrationChecks {

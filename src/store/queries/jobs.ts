@@ -320,3 +320,8 @@ export async function removeLines(
 export async function deleteJob(db: Db, id: number): Promise<void> {
 	await db.deleteFrom("jobs").where("id", "=", id).execute();
 }
+
+/** Removes old jobs whose lines are gone. */
+export async function pruneJobs({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
+	await sql`delete from jobs where lines = 'gone' and created_at_ms < ${olderThanMs}`.execute(db);
+}

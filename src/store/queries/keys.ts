@@ -34,26 +34,6 @@ export async function mayKeyListen(db: Db, id: number): Promise<boolean> {
 	return (await query.executeTakeFirst()) !== undefined;
 }
 
-/**
- * Stores the times at which keys were used, unless a use within the last `everyMs` is already stored. This comes last
- * in a transaction and locks keys in the order of their ids. Revoking a key also locks the programme first and then the
- * key, so the two cannot deadlock.
- */
-export async function noteKeyUses(
-	trx: Db,
-	uses: ReadonlyMap<number, number>,
-	everyMs: number,
-): Promise<void> {
-	for (const [id, atMs] of [...uses].sort(([a], [b]) => a - b)) {
-		await trx
-			.updateTable("api_keys")
-			.set({ last_used_at_ms: atMs })
-			.where("id", "=", id)
-			.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<=", atMs - everyMs)]))
-			.execute();
-	}
-}
-
 /** Returns the revoked key, or undefined if the programme has no such key or it was already revoked. */
 export async function revokeApiKey(
 	db: Db,

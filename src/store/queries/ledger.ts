@@ -21,7 +21,8 @@ export interface LedgerReport {
 	broken: readonly BrokenRule[];
 }
 
-interface Rule {
+/** A rule of the core, or one that a module adds. */
+export interface LedgerRule {
 	problem: string;
 	/** The table and the column whose ranges are checked. The column must be the first of an index. */
 	table: string;
@@ -44,10 +45,8 @@ interface Rule {
  */
 const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
-/** Number of statements in a range. Each may have thousands of entries. */
-const STATEMENTS_AT_ONCE = 200;
-/** Number of partners in a range. Each may have thousands of entries. */
-const PARTNERS_AT_ONCE = 50;
+/** Name of the migration that added the rates of sales and the history of rates. */
+export const RATES_ON_RECORD = "rates on record";
 
 const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly LivedMove[];
 const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "credit", "refund", "expire"];
@@ -56,7 +55,7 @@ const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then $
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${IMPORTED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
 /** Condition for an event `r` that tells a partner about a sale. */
-const IS_FOR_PARTNER =
+export const IS_FOR_PARTNER =
 	"exists (select 1 from receivers partner where partner.id = r.receiver_id and partner.kind = 'partner')";
 
 /** Number and run of the newest attempt of the delivery `r`, or null if it was never tried. */
@@ -65,160 +64,11 @@ const NEWEST_RUN = "(select max(newest.run) from attempts newest where newest.de
 /** Condition for an attempt `a` that was answered with 2xx. */
 const SUCCEEDED = "(a.http_status is not null and a.http_status between 200 and 299)";
 
-/** Amount of the conversion `c` that is owed to a partner while it is approved. */
-const OWED = `select ${minor("c.commission")} from conversions c join credits d on d.conversion_id = c.id
-	join partnerships p on p.id = d.partnership_id where c.status = 'APPROVED' and c.test = 0`;
-
-/** Invariants 9 to 11 of ARCHITECTURE.md: the accounts of partners, statements and payments. */
-const MONEY_RULES: readonly Rule[] = [
-	{
-		problem: "conversions have entries that do not add up to the commission that is owed",
-		...rangesOf("conversions"),
-		where: `coalesce((select sum(${minor("e.amount")}) from entries e where e.conversion_id = r.id), 0)
-			<> coalesce((${OWED} and c.id = r.id), 0)`,
-	},
-	{
-		problem: "entries are in the account of a partner to whom their conversion does not owe their sum",
-		...rangesOf("entries"),
-		where: `r.conversion_id is not null and (select sum(${minor("e.amount")}) from entries e
-				where e.conversion_id = r.conversion_id and e.partner_id = r.partner_id)
-			<> coalesce((${OWED} and c.id = r.conversion_id and p.partner_id = r.partner_id), 0)`,
-	},
-	{
-		problem: "entries belong to no partner, or to no conversion",
-		...rangesOf("entries"),
-		where: `not exists (select 1 from partners p where p.id = r.partner_id)
-			or (r.kind in ('EARNED', 'CHANGED') and not exists (select 1 from conversions c where c.id = r.conversion_id))`,
-	},
-	{
-		problem: "entries are neither open nor in a statement",
-		...rangesOf("entries"),
-		where: `r.kind <> 'PAID' and not exists (select 1 from open_entries o where o.partner_id = r.partner_id and o.entry_id = r.id)
-			and not exists (select 1 from statement_entries s where s.partner_id = r.partner_id and s.entry_id = r.id)`,
-	},
-	{
-		problem: "entries are open and in a statement",
-		...entriesOfPartners("open_entries"),
-		where:
-			"exists (select 1 from statement_entries s where s.partner_id = r.partner_id and s.entry_id = r.entry_id)",
-	},
-	{
-		problem: "open entries differ from their entry",
-		...entriesOfPartners("open_entries"),
-		where: `not exists (select 1 from entries e where e.id = r.entry_id and e.kind <> 'PAID'
-			and e.partner_id = r.partner_id and coalesce(e.programme_id, 0) = coalesce(r.programme_id, 0)
-			and e.kind = r.kind and e.amount = r.amount and e.currency = r.currency and e.at_ms = r.at_ms)`,
-	},
-	{
-		problem: "entries of statements belong to another partner or currency",
-		...entriesOfPartners("statement_entries"),
-		where: `not exists (select 1 from entries e join statements s on s.id = r.statement_id
-			where e.id = r.entry_id and e.kind <> 'PAID' and e.partner_id = r.partner_id and s.partner_id = r.partner_id
-				and e.currency = s.currency and e.id between s.first_entry_id and s.last_entry_id)`,
-	},
-	{
-		problem: "statements have amounts that are not those of their entries",
-		...rangesOf("statements"),
-		idsAtOnce: STATEMENTS_AT_ONCE,
-		where: `not exists (select count(*) from statement_entries s join entries e on e.id = s.entry_id
-			where s.partner_id = r.partner_id and s.entry_id between r.first_entry_id and r.last_entry_id
-				and s.statement_id = r.id having ${["earned", "changed", "adjusted"]
-					.map(
-						(
-							part,
-						) => `coalesce(sum(case when e.kind = '${part.toUpperCase()}' then ${minor("e.amount")} end), 0)
-						= ${minor(`r.${part}`)}`,
-					)
-					.join(" and ")})`,
-	},
-	{
-		problem: "statements have lines that do not add up to their amounts",
-		...rangesOf("statements"),
-		where: ["earned", "changed"]
-			.map(
-				(part) => `coalesce((select sum(${minor(`l.${part}`)}) from statement_lines l
-					where l.statement_id = r.id), 0) <> ${minor(`r.${part}`)}`,
-			)
-			.join(" or "),
-	},
-	{
-		problem: "statements have another total than their opening balance and their amounts",
-		...rangesOf("statements"),
-		where: `${minor("r.total")} <> ${["opening", "earned", "changed", "adjusted"].map((part) => minor(`r.${part}`)).join(" + ")}
-			or (r.is_carried = 0 and ${minor("r.total")} <= 0)`,
-	},
-	{
-		problem: "statements do not start with what was carried forward to them",
-		...rangesOf("statements"),
-		where: `${minor("r.opening")} <> coalesce((select case when b.is_carried = 1 then ${minor("b.total")} else 0 end
-			from statements b where b.partner_id = r.partner_id and b.currency = r.currency and b.id < r.id
-			order by b.id desc limit 1), 0)`,
-	},
-	{
-		problem: "statements have a number that was never given, or another than their position in the year",
-		...rangesOf("statements"),
-		where: `not exists (select 1 from statement_numbers n where n.year = r.year and r.seq between 1 and n.last)
-			or r.number <> cast(r.year as text) || '-' || case when r.seq < 10 then '000' when r.seq < 100 then '00'
-				when r.seq < 1000 then '0' else '' end || cast(r.seq as text)`,
-	},
-	{
-		problem: "years have gaps in the numbers of their statements",
-		...rangesOf("statement_numbers", "year"),
-		where: "r.last <> (select count(*) from statements s where s.year = r.year)",
-	},
-	{
-		problem: "payments do not have the entry that pays their statement",
-		...rangesOf("payments", "statement_id"),
-		where: `not exists (select 1 from entries e join statements s on s.id = r.statement_id
-			where e.id = r.entry_id and e.kind = 'PAID' and e.statement_id = s.id and e.partner_id = s.partner_id
-				and s.is_carried = 0 and ${minor("e.amount")} = -${minor("s.total")})`,
-	},
-	{
-		problem: "statements are to be paid and are not listed so, or the other way round",
-		...rangesOf("statements"),
-		where: `(r.is_carried = 0 and not exists (select 1 from payments p where p.statement_id = r.id))
-			<> exists (select 1 from unpaid_statements u where u.statement_id = r.id)`,
-	},
-	{
-		problem: "entries of payments do not add up to the payment of their statement",
-		...rangesOf("entries"),
-		where: `r.kind = 'PAID' and (select sum(${minor("e.amount")}) from entries e where e.statement_id = r.statement_id)
-			<> coalesce((select -${minor("s.total")} from statements s join payments p on p.statement_id = s.id
-				where s.id = r.statement_id), 0)`,
-	},
-];
-
-/** Invariant 12: the rates that belong to a sale, and the history of rates. */
-const RATE_RULES: readonly Rule[] = [
-	{
-		problem: "conversions are charged at another network fee than the one that was recorded with them",
-		...rangesOf("conversions"),
-		where: "r.fee_rate is not null and r.rates <> '0 0' and r.rates not like '% ' || r.fee_rate",
-	},
-	{
-		problem: "conversions are back with their first partner, at another commission than the recorded one",
-		...rangesOf("conversions"),
-		where: `r.first_commission is not null and r.rates not like r.first_commission || ' %' and exists (
-			select 1 from credits c where c.conversion_id = r.id and c.partnership_id = r.first_partnership_id)`,
-	},
-	{
-		problem: "programmes have other rates than the newest on record",
-		...rangesOf("programmes"),
-		where: `not exists (select 1 from programme_rates h where h.programme_id = r.id
-			and h.commission_rate = r.commission_rate and h.fee_rate = r.fee_rate and h.event_rates = r.event_rates
-			and h.from_ms = (select max(from_ms) from programme_rates n where n.programme_id = r.id))`,
-	},
-	{
-		problem: "partnerships have another commission than the newest on record",
-		...rangesOf("partnerships"),
-		where: `not exists (select 1 from partnership_rates h where h.partnership_id = r.id
-			and coalesce(h.commission_rate, '') = coalesce(r.commission_rate, '') and h.event_rates = r.event_rates
-			and h.from_ms = (select max(from_ms) from partnership_rates n where n.partnership_id = r.id))`,
-	},
-];
-
-/** Invariants 1 to 3, 5 and 9 to 12 of ARCHITECTURE.md, as far as rows can show them. */
-export const LEDGER_RULES: readonly Rule[] = [
+/**
+ * Invariants 1 to 3, 5 and 12 of ARCHITECTURE.md, as far as rows can show them and as far as the core keeps them. Modules
+ * add rules of their own.
+ */
+export const CORE_RULES: readonly LedgerRule[] = [
 	{
 		problem: "rows of the queue have no event",
 		...rangesOf("queue"),
@@ -272,24 +122,10 @@ export const LEDGER_RULES: readonly Rule[] = [
 				and (m.move = 'credit' or (m.move = 'confirm' and r.name = 'conversion.recorded')))))`,
 	},
 	{
-		problem: "events tell a partner about a sale that was never credited to it",
-		...rangesOf("events"),
-		where: `r.conversion_id is not null and ${IS_FOR_PARTNER} and not exists (select 1 from credits c
-				join partnerships p on p.id = c.partnership_id join receivers s on s.partner_id = p.partner_id
-				where c.conversion_id = r.conversion_id and s.id = r.receiver_id)
-			and not exists (select 1 from moves m where m.conversion_id = r.conversion_id and m.move = 'credit')`,
-	},
-	{
 		problem: "events tell a shop about a sale of another programme",
 		...rangesOf("events"),
 		where: `exists (select 1 from receivers s where s.id = r.receiver_id and s.kind = 'shop'
 			and not exists (select 1 from conversions c where c.id = r.conversion_id and c.programme_id = s.programme_id))`,
-	},
-	{
-		problem: "receivers have a URL for callbacks and no active secret to sign them",
-		...rangesOf("receivers"),
-		where: `r.kind = 'partner' and r.endpoint_id is not null and not exists (select 1 from signing_secrets s
-			where s.receiver_id = r.id and s.activated_at_ms is not null and s.replaced_at_ms is null)`,
 	},
 	{
 		problem: "conversions have another status than their moves lead to",
@@ -329,33 +165,39 @@ export const LEDGER_RULES: readonly Rule[] = [
 		where: `r.endpoint_id is not null
 			and not exists (select 1 from endpoints e where e.id = r.endpoint_id and e.receiver_id = r.id)`,
 	},
-	...MONEY_RULES,
-	...RATE_RULES.map((rule) => ({ ...rule, since: "rates on record" })),
+	{
+		problem: "conversions are charged at another network fee than the one that was recorded with them",
+		...rangesOf("conversions"),
+		where: "r.fee_rate is not null and r.rates <> '0 0' and r.rates not like '% ' || r.fee_rate",
+		since: RATES_ON_RECORD,
+	},
+	{
+		problem: "programmes have other rates than the newest on record",
+		...rangesOf("programmes"),
+		where: `not exists (select 1 from programme_rates h where h.programme_id = r.id
+			and h.commission_rate = r.commission_rate and h.fee_rate = r.fee_rate and h.event_rates = r.event_rates
+			and h.from_ms = (select max(from_ms) from programme_rates n where n.programme_id = r.id))`,
+		since: RATES_ON_RECORD,
+	},
 ];
 
-/** Returns SQL for an amount in minor units. Every amount has exactly the decimals of its currency. */
-function minor(column: string): string {
-	return `cast(replace(${column}, '.', '') as bigint)`;
-}
-
-function rangesOf(table: string, key = "id"): Pick<Rule, "table" | "key" | "from"> {
+export function rangesOf(table: string, key = "id"): Pick<LedgerRule, "table" | "key" | "from"> {
 	return { table, key, from: `${table} r` };
 }
 
-/** Returns the ranges of a table whose key begins with the partner. */
-function entriesOfPartners(
-	table: "open_entries" | "statement_entries",
-): Pick<Rule, "table" | "key" | "from" | "idsAtOnce" | "shown"> {
-	return { ...rangesOf(table, "partner_id"), idsAtOnce: PARTNERS_AT_ONCE, shown: "entry_id" };
-}
-
-/** Checks all rules. A service may use the database meanwhile, because each statement is independent of the others. */
-export async function checkLedger({ db }: Pick<Store, "db">): Promise<LedgerReport> {
+/**
+ * Checks the rules, which are reported in their order. A service may use the database meanwhile, because each statement is
+ * independent of the others.
+ */
+export async function checkRules(
+	{ db }: Pick<Store, "db">,
+	allRules: readonly LedgerRule[],
+): Promise<LedgerReport> {
 	const broken: BrokenRule[] = [];
 	const ranges = new Map<string, IdRange>();
 	const migrations = await db.selectFrom("schema_versions").select("name").execute();
 	const known = new Set(migrations.map(({ name }) => name));
-	const rules = LEDGER_RULES.filter(({ since }) => since === undefined || known.has(since));
+	const rules = allRules.filter(({ since }) => since === undefined || known.has(since));
 	for (const rule of rules) {
 		const column = `${rule.table}.${rule.key}`;
 		const range = ranges.get(column) ?? (await findRange(db, rule));
@@ -371,7 +213,7 @@ interface IdRange {
 	last: number;
 }
 
-async function findRange(db: Db, { table, key }: Rule): Promise<IdRange> {
+async function findRange(db: Db, { table, key }: LedgerRule): Promise<IdRange> {
 	const column = sql.ref(key);
 	// The lowest and the highest id are read by separate statements, because only then do both databases read just one
 	// entry of the index.
@@ -388,7 +230,7 @@ async function findRange(db: Db, { table, key }: Rule): Promise<IdRange> {
 
 async function checkRanges(
 	db: Db,
-	{ problem, key, from, where, idsAtOnce = IDS_AT_ONCE, shown = key }: Rule,
+	{ problem, key, from, where, idsAtOnce = IDS_AT_ONCE, shown = key }: LedgerRule,
 	{ first, last }: IdRange,
 ): Promise<BrokenRule> {
 	let count = 0;

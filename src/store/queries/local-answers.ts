@@ -1,14 +1,11 @@
 // Data of `ringback listen`, which is who reads the event stream of a receiver and how the developer's own server answered
 // the events.
 
-import { sql } from "kysely";
 import { announcedBy } from "../../domain/conversion.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
-import { readPartnerEvent } from "../../domain/partner-event.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
-import { listNewestTestEvents } from "./announced-moves.ts";
 
 export interface ReportedAnswer extends LocalAnswer {
 	/** The public id of the conversion. */
@@ -67,32 +64,6 @@ export async function findAnnounced(
 		.where("conversions.public_id", "in", conversionIds)
 		.execute();
 	return new Set(rows.map(({ conversionId, move }) => `${conversionId} ${announcedBy(move)}`));
-}
-
-/** Number of newest test callbacks of a partner whose answers are accepted. */
-const RECENT_TESTS = 100;
-
-/** Returns the events of these conversions that a partner was told, in the form of `findAnnounced`. */
-export async function findAnnouncedToPartner(
-	db: Db,
-	receiverId: ReceiverId,
-	conversionIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-	const sales = await db
-		.selectFrom("conversions")
-		.innerJoin("events", "events.conversion_id", "conversions.id")
-		.select(["conversions.public_id as conversionId", "events.name"])
-		.where("conversions.public_id", "in", conversionIds)
-		// The plus sign keeps the databases from using the index events_by_receiver, which would read all events of the
-		// receiver.
-		.where(sql<boolean>`+events.receiver_id = ${receiverId}`)
-		.execute();
-	// A test callback has no conversion. The id is only in its body.
-	const tests = await listNewestTestEvents(db, receiverId, RECENT_TESTS);
-	return new Set([
-		...sales.map(({ conversionId, name }) => `${conversionId} ${name}`),
-		...tests.map(({ name, body }) => `${readPartnerEvent(name, body, 0).conversionId} ${name}`),
-	]);
 }
 
 export async function insertLocalAnswers(

@@ -128,8 +128,7 @@ export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number):
  */
 export async function forgetWatched(db: Db, openedUntilMs: number): Promise<void> {
 	await sql`delete from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
-		and not exists (select 1 from receivers r join endpoints e on e.id = r.endpoint_id
-			where r.id = notices.receiver_id and e.form <> 'listen')`.execute(db);
+		and receiver_id in (select id from receivers where endpoint_id is null)`.execute(db);
 }
 
 /** Ends open notices and resolves to those that were visible. Notices that were only watched are removed. */

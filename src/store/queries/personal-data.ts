@@ -293,19 +293,6 @@ export async function* readCallbacks(db: Db, receiverId: ReceiverId) {
 	}
 }
 
-export function readListenerAnswers(db: Db, receiverId: ReceiverId) {
-	return inBatches((afterId, limit) =>
-		db
-			.selectFrom("local_answers")
-			.select(["id", "conversion", "event", "outcome", "http_status", "code", "at_ms"])
-			.where("receiver_id", "=", receiverId)
-			.where("id", ">", afterId)
-			.orderBy("id")
-			.limit(limit)
-			.execute(),
-	);
-}
-
 export function listReferences(db: Db, partnerId: number) {
 	return db
 		.selectFrom("api_references")

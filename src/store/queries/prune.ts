@@ -1,13 +1,11 @@
 // Removes old rows. Large tables are pruned in small batches, each in its own transaction, so that no caller waits for
-// long. Small tables are pruned by one statement.
+// long. Small tables are pruned by one statement. Modules add rules to those of the core.
 
 import { type RawBuilder, sql } from "kysely";
-import { CLICK_KINDS } from "../../domain/click.ts";
-import { DAY_MS, MINUTE_MS, QUARTER_MS } from "../../domain/time.ts";
+import { DAY_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
-import { EVER } from "./clicks.ts";
 import { lockEvents } from "./deliveries.ts";
 import { MAX_SESSION_DAYS } from "./sessions.ts";
 
@@ -24,7 +22,45 @@ const ENDED_LINKS_SHOWN_MS = 30 * DAY_MS;
  * Age at which a finished mail is removed. It is longer than the interval between two mails on the same topic. A mail
  * that was not sent yet is kept until it is useless.
  */
-const MAILS_KEPT_MS = 7 * DAY_MS;
+export const MAILS_KEPT_MS = 7 * DAY_MS;
+
+/** One run of all rules. */
+export interface PruneRun {
+	store: Store;
+	clock: Clock;
+	nowMs: number;
+	/** Time before which records are old, by the retention time of the settings. */
+	olderThanMs: number;
+	/** Years for which statements of erased partners keep their parties. */
+	statementYears: number;
+	isStopping: () => boolean;
+}
+
+export interface PruneRule {
+	/** What the rule removes, such as "deliveries". */
+	name: string;
+	prune(run: PruneRun): Promise<unknown>;
+}
+
+/** Returns a rule that removes the old rows of a large table. */
+export function pruneInBatches(name: string, prune: (...pruning: Pruning) => Promise<unknown>): PruneRule {
+	return {
+		name,
+		prune: ({ store, clock, olderThanMs, isStopping }) => prune(store, clock, olderThanMs, isStopping),
+	};
+}
+
+export const CORE_PRUNE_RULES: readonly PruneRule[] = [
+	{ name: "access", prune: ({ store, nowMs }) => pruneAccess(store, nowMs) },
+	{ name: "mails", prune: ({ store, nowMs }) => pruneMails(store, nowMs) },
+	{ name: "kept keys", prune: ({ store, nowMs }) => pruneKeptKeys(store, nowMs) },
+	{ name: "notices", prune: ({ store, olderThanMs }) => pruneNotices(store, olderThanMs) },
+	{ name: "counts of callbacks", prune: ({ store, olderThanMs }) => pruneCallbackCounts(store, olderThanMs) },
+	pruneInBatches("deliveries", pruneDeliveries),
+	pruneInBatches("inbound calls", (...pruning) => pruneLog("inbound_calls", ...pruning)),
+	pruneInBatches("expired conversions", pruneExpired),
+	{ name: "free space", prune: ({ store, clock, isStopping }) => giveBackSpace(store, clock, isStopping) },
+];
 
 /**
  * Removes nonces that have expired and counts of rate limits whose window has ended. Strangers can cause many of these
@@ -35,7 +71,7 @@ export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number):
 	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
 }
 
-/** Removes expired sessions, sign-ins, links and applications that nobody has answered. */
+/** Removes expired sessions, sign-ins and links. */
 export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from sessions where expires_at_ms < ${nowMs}
 		or created_at_ms <= ${nowMs - MAX_SESSION_DAYS * DAY_MS}`.execute(db);
@@ -43,15 +79,7 @@ export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Pro
 	// Expired invitations stay on the list for a while, so that they can be sent again.
 	await sql`delete from sign_in_links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
 		or (expires_at_ms < ${nowMs} and email is null and withdrawn is null)`.execute(db);
-	await sql`delete from applications where created_at_ms < ${nowMs - APPLICATIONS_KEPT_DAYS * DAY_MS}`.execute(
-		db,
-	);
 }
-
-/**
- * Number of days for which an unanswered application is kept. It contains personal data that strangers have entered.
- */
-export const APPLICATIONS_KEPT_DAYS = 90;
 
 /** Removes old mails that were sent or given up, and those that could not be sent in time. */
 export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
@@ -59,28 +87,30 @@ export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Prom
 	await sql`delete from mail_queue where created_at_ms < ${olderThanMs}
 		and (due_at_ms is null or good_until_ms < ${olderThanMs})`.execute(db);
 	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
-	await sql`delete from sale_news where due_at_ms < ${olderThanMs}`.execute(db);
 }
 
 /** Removes keys that were kept for what has expired since. */
-export async function pruneKeptKeys({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
+async function pruneKeptKeys({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from kept_keys where expires_at_ms < ${nowMs}`.execute(db);
 }
 
-/** Removes ended notices, jobs without lines, and counts of callbacks. There are few of them, or their rows are small. */
-export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
+/** Removes ended notices. */
+export async function pruneNotices({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
 		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
-	await sql`delete from jobs where lines = 'gone' and created_at_ms < ${olderThanMs}`.execute(db);
+}
+
+/** Removes old counts of callbacks. */
+export async function pruneCallbackCounts({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from callback_quarters where quarter_ms < ${olderThanMs}`.execute(db);
 }
 
-type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
+export type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
 
 /**
  * Calls `removeBatch` until that resolves to null or the process stops. Resolves to the total number of removed rows.
  */
-async function removeInBatches(
+export async function removeInBatches(
 	clock: Clock,
 	isStopping: () => boolean,
 	removeBatch: () => Promise<number | null>,
@@ -160,28 +190,6 @@ export function pruneLog(table: "inbound_calls" | "local_answers", ...pruning: P
 		const ids = old.map(({ id }) => id);
 		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
-	});
-}
-
-/**
- * Number of links whose clicks one statement removes. Each link has up to six rows for a quarter of an hour, and the
- * first run may find thousands of quarters.
- */
-const BATCH_LINKS = 20;
-
-/** Removes old counts of clicks. The total of each link stays. Resolves to the number of removed rows. */
-export function pruneClicks(...[{ db }, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
-	const quarters = db
-		.deleteFrom("click_quarters")
-		.where("quarter", "<", Math.floor(olderThanMs / QUARTER_MS));
-	const old = quarters.where("kind", "in", CLICK_KINDS).where("quarter", ">", EVER);
-	let afterId = 0;
-	return removeInBatches(clock, isStopping, async () => {
-		const links = db.selectFrom("partner_links").select("id").where("id", ">", afterId);
-		const ids = (await links.orderBy("id").limit(BATCH_LINKS).execute()).map(({ id }) => id);
-		afterId = ids.at(-1) ?? afterId;
-		if (ids.length === 0) return null;
-		return Number((await old.where("link_id", "in", ids).executeTakeFirst()).numDeletedRows);
 	});
 }
 

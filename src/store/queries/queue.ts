@@ -9,10 +9,9 @@
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
 import type { EventName } from "../../domain/event-name.ts";
-import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
-import type { CreditablePartnership, PartnerTarget } from "../batch.ts";
 import type { Db } from "../schema/tables.ts";
 import type { AttemptResult } from "../tables/deliveries.ts";
 
@@ -47,7 +46,7 @@ export interface CallbackTarget {
 	endpointEpoch: number;
 	url: string | null;
 	/** Form of the endpoint, or null if none is saved. */
-	form: EndpointForm | null;
+	form: CallbackForm | null;
 	secretId: number | null;
 	sealedSecret: string | null;
 	/** Whether a notice of failing callbacks is open. The next success ends it. */
@@ -60,12 +59,12 @@ export interface ShopTarget extends CallbackTarget {
 	publicId: string;
 }
 
-const TARGET_COLUMNS = `r.id as "receiverId", r.kind, r.endpoint_id as "endpointId",
+export const TARGET_COLUMNS: string = `r.id as "receiverId", r.kind, r.endpoint_id as "endpointId",
 	r.endpoint_epoch as "endpointEpoch", e.url, e.form, s.id as "secretId", s.sealed as "sealedSecret",
 	exists (select 1 from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
 		and n.ended_at_ms is null) as "isFailing"`;
 
-const TARGET_JOINS = `left join endpoints e on e.id = r.endpoint_id
+export const TARGET_JOINS: string = `left join endpoints e on e.id = r.endpoint_id
 	left join signing_secrets s on s.receiver_id = r.id and s.activated_at_ms is not null
 		and s.replaced_at_ms is null`;
 
@@ -75,56 +74,6 @@ export const TARGET_SELECT: string = `select ${TARGET_COLUMNS} from receivers r 
 /** Selects the columns of ShopTarget. Each database adds its own condition on the programmes. */
 export const SHOP_TARGET_SELECT: string = `select p.id as "programmeId", p.public_id as "publicId", ${TARGET_COLUMNS}
 	from programmes p join receivers r on r.programme_id = p.id ${TARGET_JOINS}`;
-
-/** Selects the columns of PartnershipRow. Each database adds its own condition on `own.id`. */
-export const PARTNERSHIP_SELECT: string = `select own.id, own.partner_id, own.commission_rate, own.event_rates,
-	own.created_at_ms, own.ended_at_ms, own.clicks_ended_at_ms, partner.public_id as "partnerPublicId",
-	programme.public_id as "programmePublicId", programme.shows_baskets as "showsBaskets",
-	e.events as "chosenEvents", ${TARGET_COLUMNS}
-	from partnerships own join partners partner on partner.id = own.partner_id
-	join programmes programme on programme.id = own.programme_id
-	left join receivers r on r.partner_id = own.partner_id ${TARGET_JOINS}`;
-
-type TargetColumns = { [Column in keyof PartnerTarget]: PartnerTarget[Column] | null };
-
-/** A creditable partnership with the columns of its target. */
-export interface PartnershipRow extends Omit<CreditablePartnership, "target">, TargetColumns {}
-
-export function readPartnershipRow(row: PartnershipRow): CreditablePartnership {
-	const {
-		receiverId,
-		kind,
-		endpointId,
-		endpointEpoch,
-		url,
-		form,
-		secretId,
-		sealedSecret,
-		isFailing,
-		chosenEvents,
-		...own
-	} = row;
-	const isComplete =
-		receiverId !== null &&
-		kind !== null &&
-		endpointEpoch !== null &&
-		url !== null &&
-		form !== null &&
-		chosenEvents !== null;
-	if (!isComplete || secretId === null) return { ...own, target: null };
-	const target = {
-		receiverId,
-		kind,
-		endpointId,
-		endpointEpoch,
-		url,
-		form,
-		secretId,
-		sealedSecret,
-		chosenEvents,
-	};
-	return { ...own, target: { ...target, isFailing: Boolean(isFailing) } };
-}
 
 /** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {

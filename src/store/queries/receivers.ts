@@ -1,7 +1,7 @@
 // Receivers of callbacks and their Postback URLs.
 
 import type { Selectable } from "kysely";
-import { ALL_EVENTS, type CallbackForm, type ReceiverId } from "../../domain/receiver.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { EndpointsTable } from "../tables/receivers.ts";
@@ -56,54 +56,21 @@ export function lockPartnerReceiver(
 }
 
 /** A URL that is saved, with the form of its callbacks and the chosen events. */
-export type Endpoint = Pick<Selectable<EndpointsTable>, "url" | "events"> & { form: CallbackForm };
+export type Endpoint = Pick<Selectable<EndpointsTable>, "url" | "form" | "events">;
 
-/** Saves an endpoint without a URL. The receiver's events are recorded for `ringback listen`, and not sent. */
-export async function setListenOnly(
-	trx: Db,
-	receiver: Locked<ReceiverColumns>,
-	nowMs: number,
-): Promise<void> {
-	await setEndpoint(trx, receiver, { url: "", form: "listen", events: ALL_EVENTS }, nowMs);
-	// A request in flight may have left a notice open when the URL was removed. Nothing is sent now, so no success could
-	// end it.
-	await endTroubles(trx, [receiver.receiver_id], "removal", nowMs);
-}
-
-/** Saves the Postback URL, or an endpoint without one. */
+/** Saves the Postback URL. */
 export async function setEndpoint(
 	trx: Db,
-	{ receiver_id, endpoint_epoch }: Locked<ReceiverColumns>,
-	endpoint: Pick<Selectable<EndpointsTable>, "url" | "form" | "events">,
+	{ receiver_id }: Locked<ReceiverColumns>,
+	endpoint: Endpoint,
 	nowMs: number,
 ): Promise<void> {
-	// An engine cancels what is owed to an endpoint without a URL. With a new epoch, an engine that has not read the new
-	// URL yet leaves its callbacks alone.
-	const wasListenOnly = await isListenOnly(trx, receiver_id);
 	const { id } = await trx
 		.insertInto("endpoints")
 		.values({ receiver_id, ...endpoint, saved_at_ms: nowMs })
 		.returning("id")
 		.executeTakeFirstOrThrow();
-	await trx
-		.updateTable("receivers")
-		.set({ endpoint_id: id, endpoint_epoch: endpoint_epoch + (wasListenOnly ? 1 : 0) })
-		.where("id", "=", receiver_id)
-		.execute();
-}
-
-/** Returns whether the receiver's events are recorded for `ringback listen` and sent nowhere. */
-export async function isListenOnly(db: Db, receiverId: ReceiverId): Promise<boolean> {
-	return (await findEndpoint(db, receiverId))?.form === "listen";
-}
-
-function findEndpoint(db: Db, receiverId: ReceiverId) {
-	return db
-		.selectFrom("receivers")
-		.innerJoin("endpoints", "endpoints.id", "receivers.endpoint_id")
-		.select(["endpoints.url", "endpoints.form", "endpoints.events"])
-		.where("receivers.id", "=", receiverId)
-		.executeTakeFirst();
+	await trx.updateTable("receivers").set({ endpoint_id: id }).where("id", "=", receiver_id).execute();
 }
 
 /**
@@ -130,9 +97,12 @@ export async function presentUrl(db: Db, receiverId: ReceiverId): Promise<string
 
 /** Returns the URL that is saved now with its choices, or undefined if there is none. */
 export async function presentEndpoint(db: Db, receiverId: ReceiverId): Promise<Endpoint | undefined> {
-	const endpoint = await findEndpoint(db, receiverId);
-	if (endpoint === undefined || endpoint.form === "listen") return undefined;
-	return { ...endpoint, form: endpoint.form };
+	return db
+		.selectFrom("receivers")
+		.innerJoin("endpoints", "endpoints.id", "receivers.endpoint_id")
+		.select(["endpoints.url", "endpoints.form", "endpoints.events"])
+		.where("receivers.id", "=", receiverId)
+		.executeTakeFirst();
 }
 
 /** Lists all Postback URLs that were ever saved, the newest first. */
@@ -141,7 +111,6 @@ export async function listUrls(db: Db, receiverId: ReceiverId, limit: number): P
 		.selectFrom("endpoints")
 		.select("url")
 		.where("receiver_id", "=", receiverId)
-		.where("form", "<>", "listen")
 		.orderBy("id", "desc")
 		.limit(limit)
 		.execute();

@@ -5,6 +5,7 @@
 import { sql } from "kysely";
 import { decidedConversions } from "./decided-conversions.ts";
 import { DIALECTS, type Dialect } from "./dialect.ts";
+import { endpointsWithUrls } from "./endpoints-with-urls.ts";
 import { erasureTables } from "./erasures.ts";
 import { firstSchema } from "./first-schema.ts";
 import { ratesOnRecord } from "./rates-on-record.ts";
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ name: "restores", isBreaking: false, statements: restoresTable },
 	{ name: "conversions decided in all programmes", isBreaking: false, statements: decidedConversions },
 	{ name: "rates on record", isBreaking: false, statements: ratesOnRecord },
+	{ name: "endpoints with URLs only", isBreaking: false, statements: endpointsWithUrls },
 ];
 
 export class SchemaTooNewError extends Error {

@@ -1,22 +1,18 @@
 // The types of all tables, which are the same on SQLite and PostgreSQL. Times are integer milliseconds, amounts and
 // public ids are text, booleans are 0 or 1, and integer keys are never shown outside. `tables/` has one file for each
-// subject.
+// subject. The file of a module adds its tables to Schema itself.
 
 import { type Kysely, SqliteAdapter } from "kysely";
 import type * as conversions from "../tables/conversions.ts";
 import type * as deliveries from "../tables/deliveries.ts";
 import type * as erasures from "../tables/erasures.ts";
 import type * as inbound from "../tables/inbound.ts";
-import type * as jobs from "../tables/jobs.ts";
-import type * as money from "../tables/money.ts";
 import type * as network from "../tables/network.ts";
 import type * as notices from "../tables/notices.ts";
-import type * as partners from "../tables/partners.ts";
 import type * as people from "../tables/people.ts";
 import type * as programmes from "../tables/programmes.ts";
 import type * as receivers from "../tables/receivers.ts";
 import type * as sealing from "../tables/sealing.ts";
-import type * as tokens from "../tables/tokens.ts";
 
 export interface Schema {
 	network: network.NetworkTable;
@@ -58,36 +54,11 @@ export interface Schema {
 	sale_news: notices.SaleNewsTable;
 	mail_queue: notices.MailQueueTable;
 	changes_to_tell: notices.ChangesToTellTable;
-	jobs: jobs.JobsTable;
-	job_lines: jobs.JobLinesTable;
 	callback_quarters: deliveries.CallbackQuartersTable;
 	chores: network.ChoresTable;
 	processes: network.ProcessesTable;
-	partners: partners.PartnersTable;
-	partner_people: partners.PartnerPeopleTable;
-	partnerships: partners.PartnershipsTable;
-	applications: partners.ApplicationsTable;
-	partner_links: partners.PartnerLinksTable;
-	coupon_codes: partners.CouponCodesTable;
 	programme_rates: programmes.ProgrammeRatesTable;
-	partnership_rates: partners.PartnershipRatesTable;
-	landing_hosts: partners.LandingHostsTable;
-	click_quarters: partners.ClickQuartersTable;
-	credits: partners.CreditsTable;
-	refunds: money.RefundsTable;
-	entries: money.EntriesTable;
-	open_entries: money.OpenEntriesTable;
-	statements: money.StatementsTable;
-	statement_lines: money.StatementLinesTable;
-	statement_entries: money.StatementEntriesTable;
-	payments: money.PaymentsTable;
-	unpaid_statements: money.UnpaidStatementsTable;
-	statement_numbers: money.StatementNumbersTable;
-	payment_details: money.PaymentDetailsTable;
-	api_tokens: tokens.ApiTokensTable;
-	api_references: tokens.ApiReferencesTable;
 	erasures: erasures.ErasuresTable;
-	restores: money.RestoresTable;
 	sealing_key: sealing.SealingKeyTable;
 	kept_keys: sealing.KeptKeysTable;
 	schema_versions: SchemaVersionsTable;

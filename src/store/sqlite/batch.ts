@@ -12,6 +12,7 @@ import {
 	distinctOrders,
 	ENTRY,
 	INBOUND_CALL,
+	idOfStarted,
 	keyOfNonce,
 	MOVE,
 	NONCE,
@@ -24,9 +25,8 @@ import {
 	PARTNERSHIP_SELECT,
 	type PartnershipRow,
 	readPartnershipRow,
-	SHOP_TARGET_SELECT,
-	type ShopTarget,
-} from "../queries/queue.ts";
+} from "../queries/creditable-partnerships.ts";
+import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db } from "../schema/tables.ts";
 import { CHANGING, CONVERSION, type Conversion, DECIDING } from "../tables/conversions.ts";
 
@@ -163,11 +163,7 @@ function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	const conversionIds = insertAll(statements.insertConversion, CONVERSION, rows.started ?? []);
 	const withId = <Row extends { conversion_id: number | null }>(row: Row): Row => {
 		const { conversion_id: id } = row;
-		if (id === null || id > 0) return row;
-		const conversion_id = conversionIds[-id - 1];
-		if (conversion_id === undefined)
-			throw new Error("a row refers to a conversion that the batch does not start");
-		return { ...row, conversion_id };
+		return id === null || id > 0 ? row : { ...row, conversion_id: idOfStarted({ conversionIds }, id) };
 	};
 	for (const { conversion_id, body } of rows.keptBodies ?? []) statements.keepBody.run(body, conversion_id);
 	insertAll(statements.insertMove, MOVE, (rows.moves ?? []).map(withId));

@@ -4,6 +4,13 @@
 import type { Generated } from "kysely";
 import type { DecidedBy } from "../../domain/conversion.ts";
 
+declare module "../schema/tables.ts" {
+	interface Schema {
+		jobs: JobsTable;
+		job_lines: JobLinesTable;
+	}
+}
+
 /**
  * One row is a job over many lines. The states of a job with a file are storing → uploaded → previewed → applying →
  * done. A job of statements has no file. Its states are preparing → previewed → applying → done, or preparing → done if

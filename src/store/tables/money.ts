@@ -5,6 +5,22 @@ import type { Generated, Selectable } from "kysely";
 import type { Reason } from "../../domain/conversion.ts";
 import type { EntryKind } from "../../domain/ledger.ts";
 
+declare module "../schema/tables.ts" {
+	interface Schema {
+		refunds: RefundsTable;
+		entries: EntriesTable;
+		open_entries: OpenEntriesTable;
+		statements: StatementsTable;
+		statement_lines: StatementLinesTable;
+		statement_entries: StatementEntriesTable;
+		payments: PaymentsTable;
+		unpaid_statements: UnpaidStatementsTable;
+		statement_numbers: StatementNumbersTable;
+		payment_details: PaymentDetailsTable;
+		restores: RestoresTable;
+	}
+}
+
 /** One row is a refund of a part of a conversion's value. */
 export interface RefundsTable {
 	id: Generated<number>;

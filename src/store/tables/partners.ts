@@ -4,6 +4,21 @@ import type { Generated, Selectable } from "kysely";
 import type { ClickKind } from "../../domain/click.ts";
 import type { CreditWord } from "../../domain/credit.ts";
 
+declare module "../schema/tables.ts" {
+	interface Schema {
+		partners: PartnersTable;
+		partner_people: PartnerPeopleTable;
+		partnerships: PartnershipsTable;
+		applications: ApplicationsTable;
+		partner_links: PartnerLinksTable;
+		coupon_codes: CouponCodesTable;
+		partnership_rates: PartnershipRatesTable;
+		landing_hosts: LandingHostsTable;
+		click_quarters: ClickQuartersTable;
+		credits: CreditsTable;
+	}
+}
+
 /** One row is a company or a person that brings sales. */
 export interface PartnersTable {
 	id: Generated<number>;

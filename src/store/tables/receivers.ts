@@ -1,11 +1,11 @@
 // Receivers of callbacks, every Postback URL that they have had, and their signing secrets.
 
 import type { Generated } from "kysely";
-import type { EndpointForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 
 /**
  * One row is a party that gets callbacks. Every programme has one, which is its shop. A partner gets one with its
- * first URL, or when it chooses to listen without a URL.
+ * first URL.
  */
 export interface ReceiversTable {
 	id: Generated<ReceiverId>;
@@ -31,9 +31,9 @@ export interface ReceiversTable {
 export interface EndpointsTable {
 	id: Generated<number>;
 	receiver_id: ReceiverId;
-	/** The URL. That of a GET callback has macros in its query. It is empty if the form is "listen". */
+	/** The URL. That of a GET callback has macros in its query. */
 	url: string;
-	form: Generated<EndpointForm>;
+	form: Generated<CallbackForm>;
 	/** Names of the events that are sent to the URL, separated by spaces. */
 	events: Generated<string>;
 	saved_at_ms: number;

@@ -3,6 +3,13 @@
 import type { Generated, Selectable } from "kysely";
 import type { TokenRight } from "../../domain/api-token.ts";
 
+declare module "../schema/tables.ts" {
+	interface Schema {
+		api_tokens: ApiTokensTable;
+		api_references: ApiReferencesTable;
+	}
+}
+
 export interface ApiTokensTable {
 	id: Generated<number>;
 	public_id: string;

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { adviceOn } from "../../../docs/problem-pages.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
 import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
+import { TOKEN_CALLS } from "../../site-modules.ts";
 import { openTestSite } from "../test-site.test-support.ts";
 
 /** Codes that the API never returns. They appear only in the inbound log. */
@@ -12,7 +13,7 @@ const LOG_ONLY = ["pixel_limited"];
 
 test("every code of the API has a page, and other codes get 404", async (t) => {
 	const site = await openTestSite(t);
-	const { ProblemCode } = createApiDocument(site.deps)().components.schemas;
+	const { ProblemCode } = createApiDocument(site.deps, TOKEN_CALLS)().components.schemas;
 	assert.deepEqual([...EXPLAINED_CODES].sort(), [...(ProblemCode?.enum ?? []), ...LOG_ONLY].sort());
 	for (const code of ["nonsense", "toString", "mail_off", "<script>"]) {
 		assert.equal((await site.browser().open(`/problems/${encodeURIComponent(code)}`)).status, 404, code);

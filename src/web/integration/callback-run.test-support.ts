@@ -27,13 +27,7 @@ export async function runCallbacks(
 	const due = await takeDue(store, receiverId, 100, nowMs);
 	const [target] = await store.queue.readTargets(store.db, [receiverId]);
 	const url = parsePostbackUrl(target?.url ?? "");
-	if (
-		target?.sealedSecret == null ||
-		target.endpointId === null ||
-		target.form === null ||
-		target.form === "listen" ||
-		!url.ok
-	)
+	if (target?.sealedSecret == null || target.endpointId === null || target.form === null || !url.ok)
 		return [];
 	const secret = openSecret(keyRing, receiverId, target.sealedSecret) ?? "";
 	const lane = {

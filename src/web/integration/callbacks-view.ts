@@ -11,7 +11,7 @@ import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/
 import { readIntegrationChecks } from "../../store/queries/first-times.ts";
 import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { presentEndpoint, type ReceiverColumns } from "../../store/queries/receivers.ts";
+import { presentEndpoint } from "../../store/queries/receivers.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
@@ -120,10 +120,10 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	};
 }
 
-/** Returns true if a listener of the receiver is connected and would receive an event now. */
+/** Returns true if a listener of the programme is connected and would receive an event now. */
 export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,
-	{ receiver_id: receiverId }: Pick<ReceiverColumns, "receiver_id">,
+	{ receiver_id: receiverId }: Programme,
 ): Promise<boolean> {
 	const listener = await findListener(store.db, receiverId);
 	if (listener === undefined) return false;

@@ -4,7 +4,7 @@
 import type { ReceiverKind } from "../../domain/receiver.ts";
 import type { CalledReceiver } from "../../programmes/receivers.ts";
 import { findPartnerReceiver, type ReceiverColumns } from "../../store/queries/receivers.ts";
-import type { Area } from "../document.ts";
+import type { Area } from "../menu.ts";
 import { may, partnerOf, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import {
 	deliveryPath,

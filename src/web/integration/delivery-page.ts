@@ -4,7 +4,6 @@ import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.t
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import { readPartnerEvent } from "../../domain/partner-event.ts";
-import type { ReceiverKind } from "../../domain/receiver.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { isSuccess, judgeResult, type Verdict } from "../../domain/verdict.ts";
@@ -101,16 +100,15 @@ function summary(
 				["Conversion", conversionOf(called, delivery, isStaff)],
 				["Callback ID", html`<span class="mono">${delivery.publicId}</span>`],
 			]),
-			state === "cancelled" ? ui.message("info", CANCELLED_WORDS[called.kind]) : null,
+			state === "cancelled"
+				? ui.message(
+						"info",
+						"The URL was removed while this callback was pending, so it was cancelled for good.",
+					)
+				: null,
 		),
 	});
 }
-
-const CANCELLED_WORDS: Readonly<Record<ReceiverKind, string>> = {
-	shop: "The URL was removed while this callback was pending, so it was cancelled for good.",
-	partner:
-		"No URL was saved when this happened, or the URL was removed while the callback was pending. So it was cancelled for good, and only listen could show it.",
-};
 
 /** Links to the conversion's page, which partners must not see. */
 function conversionOf(

@@ -118,9 +118,9 @@ function walkForms(
 
 /**
  * Shows the results that `ringback listen` reported from a developer's machine. Callbacks to the saved URL
- * are listed separately. The table names the conversions if it has answers about several.
+ * are listed separately.
  */
-export function localAnswersTable(answers: readonly StoredLocalAnswer[], namesConversions = false): Html {
+function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 	return ui.dataTable<StoredLocalAnswer>({
 		caption: "Callbacks on your machine",
 		rows: answers,
@@ -128,7 +128,6 @@ export function localAnswersTable(answers: readonly StoredLocalAnswer[], namesCo
 		stacks: "tight",
 		columns: [
 			{ title: "Event", namesRow: true, cell: ({ event }) => event },
-			...(namesConversions ? [CONVERSION_COLUMN] : []),
 			{
 				title: "On your machine",
 				cell: (answer) => {
@@ -146,11 +145,6 @@ export function localAnswersTable(answers: readonly StoredLocalAnswer[], namesCo
 		],
 	});
 }
-
-const CONVERSION_COLUMN: ui.Column<StoredLocalAnswer> = {
-	title: "Conversion",
-	cell: ({ conversion }) => html`<span class="mono break">${conversion}</span>`,
-};
 
 const LOCAL_WORDS: Readonly<Record<LocalOutcome, readonly [state: string, meaning: Html]>> = {
 	answered: ["Answered", html`Answered by your machine, through <code>listen</code>.`],

@@ -6,7 +6,6 @@ import { IMPORT_KINDS } from "../../jobs/kinds.ts";
 import { MAX_WAITING_FILES, uploadFile } from "../../jobs/make-job.ts";
 import { type ListedJob, listJobs } from "../../store/queries/jobs.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import type { JobKindName } from "../../store/tables/jobs.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
 import { declareForm } from "../form.ts";
 import { actorOf, answerPage, type PageDeps, viewerOf, type WebContext } from "../page.ts";
@@ -24,22 +23,6 @@ const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
 const FORM = declareForm({
 	file: { label: "CSV file", accept: ".csv,.txt,text/csv", isRequired: true },
 });
-
-const HINTS: Readonly<Record<JobKindName, string>> = {
-	decisions: "Export, add a column named decision, upload.",
-	programmes: "One line per programme. Its owner gets an account but no mail.",
-	people: "One line for each person and programme. No mail is sent unless you choose it after the preview.",
-	partners:
-		"One line for each partner and programme. No mail is sent unless you choose it after the preview.",
-	links: "One line per link. The code becomes /c/<code> on this service, so published links keep working.",
-	codes: "One line per coupon code. Sales with the code credit the partner.",
-	conversions:
-		"One line per conversion that was approved, rejected or reversed. It counts in every total, sends no callback, and is credited to nobody, because the old software paid for it.",
-	"open-conversions":
-		"One line per conversion that nobody has decided yet, with its partner. It is decided here, and only its decision sends a callback.",
-	statements: "Statements are prepared from the accounts of the partners, and not from a file.",
-	payments: "One line for each statement that the bank has paid. Its partner's people get a mail.",
-};
 
 export function showUploadPage(kind: JobKind): Answer {
 	return (c, deps) => answerUploadPage(c, deps, kind);
@@ -130,7 +113,7 @@ function uploadSection(c: WebContext, kind: JobKind): Html {
 	return ui.section({
 		id: "upload",
 		title: isImport ? `Upload a file of ${kind.noun[1]}` : "Upload a file",
-		hint: HINTS[kind.name],
+		hint: kind.hint,
 		body: ui.padded(
 			FORM.show(c, {
 				action: uploadPath(c, kind.name),

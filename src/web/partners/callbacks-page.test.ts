@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../conversions/decide.ts";
 import { LIMITS, testUseOf, useLimits } from "../../people/limits.ts";
-import { insertLocalAnswers, noteListener } from "../../store/queries/local-answers.ts";
 import { findPartnerReceiver } from "../../store/queries/receivers.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { SECRET } from "../integration/integration-shop.test-support.ts";
@@ -187,51 +186,6 @@ test("another partner sees neither the page nor a callback, and cannot resend it
 		delivery: `${deliveryId}.1.0`,
 	});
 	assert.equal(stolen.status, 404);
-});
-
-test("a partner without a public address gets its secret, the command to listen and its results, and a URL later", async (t) => {
-	const shop = await openPartnerShop(t);
-	const { browser, base, site } = shop;
-	const path = `${base}/callbacks`;
-	assert.match((await browser.open(path)).text, /I have no public address yet/);
-	const started = await browser.submit(`${path}/listen`, {});
-	const [secret = ""] = SECRET.exec(started.text) ?? [];
-	assert.match(started.text, /RINGBACK_TOKEN=rbp_…/);
-	assert.ok(started.text.includes(`RINGBACK_SIGNING_SECRET=${secret}`), "the command has the new secret");
-	const page = (await browser.open(path)).text;
-	assert.equal(page.includes(secret), false, "the secret is shown once");
-	assert.match(page, /Not connected\./);
-	assert.doesNotMatch(page, /I have no public address yet|id="deliveries"|Remove URL/);
-
-	const { receiver_id: receiverId } = await receiverOf(shop);
-	const nowMs = site.deps.clock.nowMs();
-	await noteListener(site.store.db, receiverId, nowMs);
-	const conversionId = "cnv_01JEXAMPLE0000000000000000";
-	const answer = { conversionId, event: "conversion.recorded", code: null, tookMs: 7 } as const;
-	await insertLocalAnswers(
-		site.store.db,
-		receiverId,
-		[{ ...answer, outcome: "answered", httpStatus: 204 }],
-		nowMs,
-	);
-	const connected = (await browser.open(path)).text;
-	assert.match(connected, /Connected/);
-	assert.match(connected, new RegExp(`${conversionId}[\\s\\S]*Answered 204`));
-	await browser.submit(`${path}/test`, { event: "conversion.approved" });
-	assert.match((await browser.open(path)).text, /The test callback is recorded\. Listen shows it/);
-
-	const stopped = await browser.submit(`${path}/url/remove`, {});
-	const afterwards = (await browser.open(stopped.location ?? "")).text;
-	assert.match(afterwards, /Your events are no longer recorded\./);
-	assert.match(afterwards, /I have no public address yet/);
-	const [entry] = await site.audit("partner.url_removed");
-	assert.equal(entry?.detail, "listening without a URL");
-
-	const saved = await saveUrl(shop);
-	assert.equal(saved.status, 303, "the secret is there already, so nothing is shown once");
-	assert.match((await browser.open(path)).text, /id="deliveries"[\s\S]*conversion\.approved/);
-	const refused = await browser.submit(`${path}/listen`, {});
-	assert.match((await browser.open(refused.location ?? "")).text, /A callback URL is saved, so your events/);
 });
 
 test("failing callbacks are announced on the partner's other pages, and to staff on System, under Partners and by mail", async (t) => {

@@ -14,10 +14,10 @@ import { invitePartner } from "../../partners/partners.ts";
 import { addPartnership, changeState } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { savePartnerUrl } from "../../programmes/postback-url.ts";
+import { SITE_LISTS } from "../../site-modules.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson, signsInFor } from "../../store/queries/partners.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
-import { ROUTES } from "../site.ts";
 import { earn, issueMonth } from "../statements/issued-statements.test-support.ts";
 import { openTestSite, PASSWORD, START_MS } from "../test-site.test-support.ts";
 import {
@@ -29,7 +29,7 @@ import {
 	type PartnerShop,
 } from "./partner-shop.test-support.ts";
 
-const PAGES = ROUTES.filter(({ access, method }) => access === "partner" && method === "GET");
+const PAGES = SITE_LISTS.routes.filter(({ access, method }) => access === "partner" && method === "GET");
 const TARGET = "https://shop.example/shoes";
 
 async function makeLink(shop: PartnerShop, fields: Record<string, string> = {}) {

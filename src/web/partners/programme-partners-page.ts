@@ -8,6 +8,7 @@ import {
 } from "../../partners/applications.ts";
 import type { InvitedPartner } from "../../partners/partners.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
+import { APPLICATIONS_KEPT_DAYS } from "../../store/queries/partner-prune.ts";
 import {
 	type Application,
 	listApplications,
@@ -15,7 +16,6 @@ import {
 	pagePartnerships,
 } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { APPLICATIONS_KEPT_DAYS } from "../../store/queries/prune.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import type { PageDeps, WebContext, WebDeps } from "../page.ts";

@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
-import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
+import { STORED_ACTIONS, sayAction } from "../../domain/action.ts";
 import { foldMailAddress } from "../../domain/display-name.ts";
 import { isPartnerId } from "../../domain/id.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
@@ -52,7 +52,7 @@ import { type Content, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
 
 const PAGE_ROWS = 50;
-const ACTIONS = AUDIT_ACTIONS.toSorted((one, other) => (sayAction(one) < sayAction(other) ? -1 : 1));
+const ACTIONS = STORED_ACTIONS.toSorted((one, other) => (sayAction(one) < sayAction(other) ? -1 : 1));
 
 const FILTERS = declareFilters({
 	person: {

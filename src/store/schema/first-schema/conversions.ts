@@ -45,7 +45,7 @@ export function conversionTables(dialect: Dialect): readonly string[] {
 			list_kind integer not null generated always as (${LIST_KIND}) ${generatedColumn},
 			list_key bigint not null generated always as (programme_id * 128 + ${LIST_KIND}) ${generatedColumn}
 		)`,
-		// This unique index allows one conversion per programme, order and event type. It serves findByOrders, which every
+		// This unique index allows one conversion per programme, order and event type. It serves the first read of a batch, which every
 		// report needs.
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
 		// This index serves a programme's list in the order of recording, with any filter by status, event type and test,

@@ -22,13 +22,13 @@ export function deliveryTables({
 			body text not null,
 			created_at_ms bigint not null
 		) ${appended}`,
-		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion,
-		// readPartnerCredits, which reads what a partner has been told, and the stream of a partner's events.
+		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion, and
+		// readPartnerCredits, which reads what a partner has been told.
 		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
 		// This index serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted
 		// callback.
 		"create index events_by_receiver on events (receiver_id, id)",
-		// This index serves the stream of a partner's test callbacks, which have no conversion.
+		// A later migration drops this index, because no query uses it any more.
 		"create index events_of_tests on events (receiver_id, id) where conversion_id is null",
 
 		// One row is a pending delivery, which is still to be sent. It has the id of its event.
@@ -92,7 +92,7 @@ export function deliveryTables({
 			failed integer not null,
 			primary key (receiver_id, quarter_ms)
 		) ${clustered}`,
-		// This index serves sumCallbacks over all receivers, and pruneSmall.
+		// This index serves sumCallbacks over all receivers, and pruneCallbackCounts.
 		"create index callback_quarters_by_time on callback_quarters (quarter_ms)",
 	];
 }

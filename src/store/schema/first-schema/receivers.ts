@@ -18,8 +18,8 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			check ((kind = 'shop') = (programme_id is not null) and (kind = 'partner') = (partner_id is not null))
 		)`,
 
-		// One row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events. A row
-		// of the form "listen" has an empty URL. It belongs to a partner without a public address.
+		// One row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events. The form
+		// "listen" is no longer saved. See endpoints-with-urls.ts.
 		`create table endpoints (
 			id ${generatedId},
 			receiver_id bigint not null references receivers (id),

@@ -1,0 +1,17 @@
+// What a module adds to the work of every process. A module is a capability beyond the contract, such as partners or
+// statements. site-module.ts is about its pages and calls, which a worker does not load.
+
+import type { Addition } from "./domain/addition.ts";
+import type { LedgerRule } from "./store/queries/ledger.ts";
+import type { PruneRule } from "./store/queries/prune.ts";
+import type { ModuleChore } from "./watch/chores.ts";
+
+export interface Module {
+	name: string;
+	/** Rules that `ringback verify` checks. */
+	checks?: readonly Addition<LedgerRule>[];
+	/** Rules that remove old rows. */
+	pruneRules?: readonly Addition<PruneRule>[];
+	/** Periodic work. */
+	chores?: readonly ModuleChore[];
+}

@@ -1,0 +1,34 @@
+// The modules, and the one place that joins the lists of the core with theirs. Every process loads this file, so it has no
+// pages. site-modules.ts joins the pages and calls.
+
+import { withAdditions } from "./domain/addition.ts";
+import type { Module } from "./module.ts";
+import { ACCOUNTS } from "./modules/accounts/module.ts";
+import { FEEDS } from "./modules/feeds/module.ts";
+import { JOBS } from "./modules/jobs/module.ts";
+import { PARTNERS } from "./modules/partners/module.ts";
+import { REFUNDS } from "./modules/refunds/module.ts";
+import { TOKEN_API } from "./modules/token-api/module.ts";
+import { CORE_RULES, type LedgerRule } from "./store/queries/ledger.ts";
+import { CORE_PRUNE_RULES, type PruneRule } from "./store/queries/prune.ts";
+import type { ModuleChore } from "./watch/chores.ts";
+
+/** All modules. A module may import only those before it. */
+export const MODULES: readonly Module[] = [REFUNDS, PARTNERS, ACCOUNTS, JOBS, TOKEN_API, FEEDS];
+
+/** The rules of `ringback verify`, in the order in which it checks and reports them. */
+export const LEDGER_RULES: readonly LedgerRule[] = withAdditions(
+	CORE_RULES,
+	MODULES.flatMap(({ checks = [] }) => checks),
+	({ problem }) => problem,
+);
+
+/** The chores of the modules. Those of the core are in watch/chores.ts. */
+export const MODULE_CHORES: readonly ModuleChore[] = MODULES.flatMap(({ chores = [] }) => chores);
+
+/** The rules that remove old rows, in the order in which they run. */
+export const PRUNE_RULES: readonly PruneRule[] = withAdditions(
+	CORE_PRUNE_RULES,
+	MODULES.flatMap(({ pruneRules = [] }) => pruneRules),
+	({ name }) => name,
+);

@@ -1,0 +1,16 @@
+import { after } from "../../domain/addition.ts";
+import type { Module } from "../../module.ts";
+import { eraseOldStatements } from "../../privacy/statement-texts.ts";
+import { MONEY_RULES } from "../../store/queries/money-rules.ts";
+
+export const ACCOUNTS: Module = {
+	name: "accounts",
+	checks: [after("receivers have a Postback URL that is not on record", ...MONEY_RULES)],
+	pruneRules: [
+		after("expired conversions", {
+			name: "parties of old statements",
+			prune: ({ statementYears, isStopping, ...deps }) =>
+				eraseOldStatements(deps, statementYears, isStopping),
+		}),
+	],
+};

@@ -1,0 +1,18 @@
+import { tellSales } from "../../mail/sale-news.ts";
+import type { Module } from "../../module.ts";
+import { PARTNER_PRUNE_RULES } from "../../store/queries/partner-prune.ts";
+import { PARTNER_RULES } from "../../store/queries/partner-rules.ts";
+
+export const PARTNERS: Module = {
+	name: "partners",
+	checks: PARTNER_RULES,
+	pruneRules: PARTNER_PRUNE_RULES,
+	chores: [
+		{
+			name: "sale_mails",
+			runsIn: "delivery",
+			needsMail: true,
+			prepare: (deps) => (isStopping) => tellSales(deps, isStopping),
+		},
+	],
+};

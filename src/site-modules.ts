@@ -1,0 +1,33 @@
+// The part of modules.ts for processes that answer people and shops. A worker does not load this file.
+
+import type { TokenRoute } from "./api/token-api/route.ts";
+import { ACCOUNTS_SITE } from "./modules/accounts/site.ts";
+import { JOBS_SITE } from "./modules/jobs/site.ts";
+import { PARTNERS_SITE } from "./modules/partners/site.ts";
+import { REFUNDS_SITE } from "./modules/refunds/site.ts";
+import { TOKEN_API_SITE } from "./modules/token-api/site.ts";
+import type { SiteModule } from "./site-module.ts";
+import { joinMenus } from "./web/menu.ts";
+import { CORE_ROUTES, type SiteLists } from "./web/site.ts";
+
+/** Pages and calls of the modules, in the order of modules.ts. */
+export const SITE_MODULES: readonly SiteModule[] = [
+	REFUNDS_SITE,
+	PARTNERS_SITE,
+	ACCOUNTS_SITE,
+	JOBS_SITE,
+	TOKEN_API_SITE,
+];
+
+export const SITE_LISTS: SiteLists = {
+	// The routes of modules come before those of the core. Otherwise the "bulk" in the address of a job would be taken for the
+	// id of a conversion.
+	routes: [...SITE_MODULES.flatMap(({ routes = [] }) => routes), ...CORE_ROUTES],
+	menus: joinMenus(SITE_MODULES.map(({ menus = {} }) => menus)),
+};
+
+/**
+ * All calls of the APIs of the network and of partners. They drive the routing (app.ts), the OpenAPI document and the test of
+ * rights.
+ */
+export const TOKEN_CALLS: readonly TokenRoute[] = SITE_MODULES.flatMap(({ calls = [] }) => calls);

@@ -1,0 +1,183 @@
+// The menus around the content of a page. This file has the links of the core, and modules add theirs.
+
+import { type Addition, withAdditions } from "../domain/addition.ts";
+import { countUndelivered } from "./conversion-ui.ts";
+import * as paths from "./paths.ts";
+import { type Content, type Html, html } from "./ui.ts";
+
+/** The shop or partner whose page this is, with the state of its callbacks. */
+export interface DocumentOwner {
+	publicId: string;
+	name: string;
+	/** Banner that says that callbacks fail, shown on every page of the owner, or null if they work. */
+	trouble: Html | null;
+	/** Number of callbacks that failed permanently and were neither resent nor set aside. */
+	failed: number;
+	/** Time at which the operator paused all callbacks, or null if they are not paused. */
+	pausedSinceMs: number | null;
+}
+
+export interface DocumentProgramme extends DocumentOwner {
+	/** Number of partner applications that nobody has answered. */
+	applications: number;
+}
+
+export interface DocumentPartner extends DocumentOwner {
+	isErased: boolean;
+}
+
+export type Area =
+	| "overview"
+	| "integration"
+	| "conversions"
+	| "programme-partners"
+	| "settings"
+	| "people"
+	| "earnings"
+	| "links"
+	| "partner-conversions"
+	| "partner-statements"
+	| "payment-details"
+	| "partner-callbacks"
+	| "open-programmes"
+	| "partner-api"
+	| "all-conversions"
+	| "totals"
+	| "programmes"
+	| "partners"
+	| "statements"
+	| "staff"
+	| "network"
+	| "system"
+	| "account"
+	| "docs";
+
+interface MenuLink {
+	area: Area;
+	/** True if pages of the area load the chart library. The others do not load its 50 KB. */
+	hasCharts?: true;
+}
+
+/** Link for staff at the top of every page. */
+interface StaffLink extends MenuLink {
+	href: string;
+	/** Label in the bar. Without it, the link is only in the account menu. */
+	label?: string;
+	/**
+	 * Label in the account menu. On a phone the bar has no room for all links of staff, so links with this
+	 * label move to the menu.
+	 */
+	inMenu?: string;
+	/**
+	 * Returns the badge of the link, or null. `waitingAddresses` is the number of shop addresses that staff must confirm or
+	 * decline.
+	 */
+	badge?(counts: { waitingAddresses: number }): Html | null;
+}
+
+/** Link in the sidebar of a programme or of a partner. */
+export interface SidebarLink<Owner extends DocumentOwner> extends MenuLink {
+	path(publicId: string): string;
+	label: string;
+	badge?(owner: Owner): Html | null;
+}
+
+interface PartnerLink extends SidebarLink<DocumentPartner> {
+	/**
+	 * True if the page shows the partner's account, which stays after an erasure. The other pages have only forms, or what is
+	 * gone.
+	 */
+	staysAfterErasure?: true;
+}
+
+export interface Menus {
+	staff: readonly StaffLink[];
+	programme: readonly SidebarLink<DocumentProgramme>[];
+	partner: readonly PartnerLink[];
+}
+
+/** Links that a module adds. The name of a link is its area. */
+export type MenuAdditions = { [Menu in keyof Menus]?: readonly Addition<Menus[Menu][number]>[] };
+
+const CORE_MENUS: Menus = {
+	staff: [
+		{ area: "programmes", href: paths.PROGRAMMES_PATH, label: "Programmes" },
+		{
+			area: "totals",
+			href: paths.TOTALS_PATH,
+			label: "Totals",
+			inMenu: "Network totals",
+			hasCharts: true,
+		},
+		{
+			area: "all-conversions",
+			// The link opens the list with the conversions that staff can still reject.
+			href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
+			label: "Conversions",
+		},
+		{ area: "staff", href: paths.STAFF_PATH, label: "Staff", inMenu: "Staff" },
+		{ area: "network", href: paths.NETWORK_PATH, label: "Network", inMenu: "Network settings" },
+		{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
+	],
+	programme: [
+		{
+			area: "overview",
+			path: paths.overviewPath,
+			label: "Overview",
+			hasCharts: true,
+			badge: failedBadge,
+		},
+		{ area: "conversions", path: paths.conversionsPath, label: "Conversions" },
+		{ area: "integration", path: paths.integrationPath, label: "Integration", hasCharts: true },
+		{ area: "people", path: paths.peoplePath, label: "People" },
+		{ area: "settings", path: paths.settingsPath, label: "Settings" },
+	],
+	partner: [],
+};
+
+export function joinMenus(additions: readonly MenuAdditions[]): Menus {
+	const nameOf = ({ area }: MenuLink) => area;
+	const { staff, programme, partner } = CORE_MENUS;
+	return {
+		staff: withAdditions(
+			staff,
+			additions.flatMap(({ staff = [] }) => staff),
+			nameOf,
+		),
+		programme: withAdditions(
+			programme,
+			additions.flatMap(({ programme = [] }) => programme),
+			nameOf,
+		),
+		partner: withAdditions(
+			partner,
+			additions.flatMap(({ partner = [] }) => partner),
+			nameOf,
+		),
+	};
+}
+
+/**
+ * Returns whether only staff can open the area. Warnings about the installation appear there, and not on the pages of a
+ * programme. The System page lists the warnings itself.
+ */
+export function isStaffArea({ staff }: Menus, area: Area): boolean {
+	return area !== "system" && staff.some((link) => link.area === area);
+}
+
+export function hasCharts({ staff, programme, partner }: Menus, area: Area): boolean {
+	return [...staff, ...programme, ...partner].some((link) => link.area === area && link.hasCharts);
+}
+
+/** Returns a badge with the number of failed callbacks, or 1 if callbacks are failing now. */
+export function failedBadge({ trouble, failed }: DocumentOwner): Html | null {
+	if (trouble === null && failed === 0) return null;
+	return failed === 0
+		? countBadge("bad", "1", "open")
+		: countBadge("bad", countUndelivered(failed), "failed");
+}
+
+/** Returns a badge with a number. `what` tells screen readers what the number counts. */
+export function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
+	return html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
+}
