@@ -4,6 +4,7 @@
 
 import { sql } from "kysely";
 import { approveDue } from "../src/conversions/end-windows.ts";
+import { CHANGES } from "../src/modules.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { Store } from "../src/store/store.ts";
@@ -79,7 +80,10 @@ async function timePages(store: Store): Promise<number[]> {
 	for (let page = 0; page < PAGES; page++) {
 		let looks = 0;
 		const startedAt = performance.now();
-		const approved = await approveDue({ store, clock: realClock, random }, () => looks++ > 0);
+		const approved = await approveDue(
+			{ store, clock: realClock, random, changes: CHANGES },
+			() => looks++ > 0,
+		);
 		rounds.push(performance.now() - startedAt);
 		if (approved === 0) throw new Error("nothing was approved");
 	}

@@ -1,6 +1,7 @@
 // What a module adds to the work of every process. A module is a capability beyond the contract, such as partners or
 // statements. site-module.ts is about its pages and calls, which a worker does not load.
 
+import type { ChangeModule, Pricing } from "./conversions/change-module.ts";
 import type { Addition } from "./domain/addition.ts";
 import type { LedgerRule } from "./store/queries/ledger.ts";
 import type { PruneRule } from "./store/queries/prune.ts";
@@ -8,6 +9,10 @@ import type { ModuleChore } from "./watch/chores.ts";
 
 export interface Module {
 	name: string;
+	/** What the module needs to know about changes of conversions, and what follows from a move. */
+	changes?: ChangeModule;
+	/** Decides the amounts of sales. Exactly one module does. */
+	pricing?: Pricing;
 	/** Rules that `ringback verify` checks. */
 	checks?: readonly Addition<LedgerRule>[];
 	/** Rules that remove old rows. */

@@ -1,6 +1,7 @@
 // The modules, and the one place that joins the lists of the core with theirs. Every process loads this file, so it has no
 // pages. site-modules.ts joins the pages and calls.
 
+import type { ChangeModules, Pricing } from "./conversions/change-module.ts";
 import { withAdditions } from "./domain/addition.ts";
 import type { Module } from "./module.ts";
 import { ACCOUNTS } from "./modules/accounts/module.ts";
@@ -15,6 +16,18 @@ import type { ModuleChore } from "./watch/chores.ts";
 
 /** All modules. A module may import only those before it. */
 export const MODULES: readonly Module[] = [REFUNDS, PARTNERS, ACCOUNTS, JOBS, TOKEN_API, FEEDS];
+
+/** The modules that take part in changes of conversions. */
+export const CHANGES: ChangeModules = {
+	modules: MODULES.flatMap(({ changes = [] }) => changes),
+	pricing: findPricing(),
+};
+
+function findPricing(): Pricing {
+	const [pricing, other] = MODULES.flatMap(({ pricing = [] }) => pricing);
+	if (pricing === undefined || other !== undefined) throw new Error("exactly one module prices sales");
+	return pricing;
+}
 
 /** The rules of `ringback verify`, in the order in which it checks and reports them. */
 export const LEDGER_RULES: readonly LedgerRule[] = withAdditions(

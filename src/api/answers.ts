@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { subjectOf } from "../conversions/batch.ts";
 import type { DecisionOutcome } from "../conversions/decide.ts";
-import { type Decided, DIFFERING_FIELDS, type StoredRefund } from "../conversions/deps.ts";
+import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { BASKET_RULES, basketSentence } from "../domain/basket-rule.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
@@ -14,6 +14,8 @@ import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault, type Result } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
 import { isoTime } from "../domain/time.ts";
+import type { RefundOutcome } from "../refunds/refund.ts";
+import type { StoredRefund } from "../refunds/refund-changes.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import {
@@ -50,7 +52,7 @@ export interface Answer {
 	openStream?: () => Result<Response>;
 }
 
-export type Outcome = RecordOutcome | DecisionOutcome;
+export type Outcome = RecordOutcome | DecisionOutcome | RefundOutcome;
 
 export const AMOUNT = z
 	.string()

@@ -2,6 +2,7 @@
 
 import type { Context } from "hono";
 import type { ClickCounts } from "../clicks/counts.ts";
+import type { ConversionsDeps } from "../conversions/deps.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Log, RequestRecord } from "../ports.ts";
@@ -10,7 +11,7 @@ import type { InstallationWatch } from "../watch/installation-watch.ts";
 import type { Metrics } from "../watch/metrics.ts";
 import type { Readiness } from "../watch/readiness.ts";
 
-export interface AppDeps extends AccountsDeps {
+export interface AppDeps extends AccountsDeps, ConversionsDeps {
 	log: Log;
 	/** The network's settings. Its brand is part of the signature headers, X-<brand>-Signature. */
 	network: KnownNetwork;

@@ -6,7 +6,8 @@
 import * as z from "zod";
 import type { Admission } from "../concurrency/admission.ts";
 import { refuseBusy } from "../conversions/order-request.ts";
-import { type Report, reportRequest } from "../conversions/record.ts";
+import { reportRequest } from "../conversions/record.ts";
+import type { Report } from "../conversions/report.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
 import type { Callers } from "../programmes/callers.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";

@@ -8,13 +8,15 @@ import * as z from "zod";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
 import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
 import { type OrderRequest, refuseBusy } from "../conversions/order-request.ts";
-import { type Report, reportRequest } from "../conversions/record.ts";
+import { reportRequest } from "../conversions/record.ts";
+import type { Report } from "../conversions/report.ts";
 import { type ClickSealer, createClickSealer } from "../domain/click-token.ts";
 import { parseReason } from "../domain/conversion.ts";
 import { readClickIds } from "../domain/credit.ts";
 import { checkAll, problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { parseRefundId } from "../domain/order-id.ts";
 import { parseRefundValue } from "../domain/refund.ts";
+import { refundRequest } from "../refunds/refund.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, type BatchItem, decidedAnswer, type Outcome, outcomeBody } from "./answers.ts";
 import type { RequestResult, SharedPlan } from "./call-plan.ts";
@@ -172,7 +174,7 @@ function parseRefund(json: unknown, { programme }: SignedCall): Result<OrderRequ
 	if (!parsed.ok) return parsed;
 	const { order, ...refund } = parsed.value;
 	const decision = { move: "refund", decidedBy: "shop", ...refund } as const;
-	return succeed(decisionRequest(programme, order, decision));
+	return succeed(refundRequest(programme, order, decision));
 }
 
 /**

@@ -3,7 +3,7 @@
 // schema can express, each with its own fault code.
 
 import * as z from "zod";
-import type { Report } from "../conversions/record.ts";
+import type { Report } from "../conversions/report.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS, MAX_COUPON_CODES } from "../domain/credit.ts";
 import { type Checked, checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";

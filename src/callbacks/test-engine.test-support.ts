@@ -11,6 +11,7 @@ import { openStore } from "../../test/support/test-database.ts";
 import { recordConversion } from "../conversions/record.ts";
 import { createKeyRing } from "../domain/key-ring.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
+import { CHANGES } from "../modules.ts";
 import { createRandom } from "../outside/random.ts";
 import type { PostbackAnswer } from "../ports.ts";
 import { givenWire } from "../store/queries/known-network.ts";
@@ -144,7 +145,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		const sale = { orderId: String(++orders), eventType: "SALE", basketValue: "100.00" } as const;
 		const report = { ...sale, source: "postback", occurredAtMs: null, isTest: false } as const;
 		const recorded = await store.transact((trx) =>
-			recordConversion(trx, { store, clock, random }, programme, report),
+			recordConversion(trx, { store, clock, random, changes: CHANGES }, programme, report),
 		);
 		if (!recorded.ok) throw new Error(recorded.fault.code);
 		return recorded.value.owed;

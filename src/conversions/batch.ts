@@ -3,7 +3,6 @@
 // together at the end. Applying a step is the only way in which a conversion changes.
 
 import { announcedBy, type EventType, nameAsReplaced } from "../domain/conversion.ts";
-import type { Credit } from "../domain/credit.ts";
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -15,20 +14,18 @@ import {
 	type NewMove,
 	type NewRefund,
 	type OwedEvent,
-	type ToldEvent,
 	type Written,
 } from "../store/batch.ts";
 import type { EventColumn } from "../store/queries/announced-moves.ts";
 import { orderIdOf } from "../store/queries/conversions.ts";
-import { creditOf, rowOfCredit } from "../store/queries/credits.ts";
 import { type CallbackTarget, NOTHING_OWED, type Owed, type ShopTarget } from "../store/queries/queue.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
-import { type CreditedMove, partnersOf } from "./credited-move.ts";
-import type { Facts, Found } from "./facts.ts";
-import { entriesOf } from "./ledger-entries.ts";
+import type { StoredCredit } from "../store/tables/partners.ts";
+import type { ChangeModule, Followed } from "./change-module.ts";
+import type { Facts } from "./facts.ts";
+import type { ConversionFacts } from "./module-facts.ts";
 import { composeChanged, composeNewConversion, isCorrection, type Step } from "./moves.ts";
 import type { OrderRequest } from "./order-request.ts";
-import { partnerEventsOf } from "./partner-events.ts";
 
 /** A conversion of the batch, as the requests so far leave it. */
 interface ConversionState {
@@ -36,12 +33,8 @@ interface ConversionState {
 	readonly stored: Conversion | null;
 	/** A conversion that the batch starts has a provisional id (see BatchRows). */
 	now: Conversion;
-	credit: Credit | undefined;
-	isCreditChanged: boolean;
-	/** The stored refunds and those of the batch, the oldest first. */
-	readonly refunds: NewRefund[];
-	/** The events that were stored before, and those of the batch. */
-	readonly told: Pick<ToldEvent, "receiver_id" | "name">[];
+	/** What the modules know of it. */
+	known: ConversionFacts;
 	/** Moves of the batch. */
 	readonly moves: NewMove[];
 	/** Body that stored moves must keep, because a later move changes what they announced. */
@@ -57,48 +50,33 @@ type ChangeRows = Pick<
 >;
 
 export class Batch {
+	readonly #modules: readonly ChangeModule[];
 	readonly #facts: Facts;
-	readonly #lockedIds: ReadonlySet<number>;
 	readonly #random: Random;
-	readonly #nowMs: number;
 	readonly #byId = new Map<number, ConversionState>();
 	/** The conversions that have the order ids now, by order and event type. A replaced one is not among them. */
 	readonly #orders = new Map<string, Map<EventType, ConversionState>>();
 	readonly #started: ConversionState[] = [];
 	readonly #moves: NewMove[] = [];
+	/** The rows of modules. There is one credit for each conversion. */
+	readonly #credits = new Map<number, StoredCredit>();
 	readonly #refunds: NewRefund[] = [];
 	readonly #entries: NewEntry[] = [];
 	readonly #events: OwedEvent[] = [];
 	/** Targets of the events. */
 	readonly #targets = new Map<number, CallbackTarget>();
 
-	constructor({ conversions, lockedIds }: Found, facts: Facts, random: Random, nowMs: number) {
+	constructor(modules: readonly ChangeModule[], facts: Facts, random: Random) {
+		this.#modules = modules;
 		this.#facts = facts;
-		this.#lockedIds = lockedIds;
 		this.#random = random;
-		this.#nowMs = nowMs;
-		for (const stored of conversions) {
-			const credit = facts.credits.get(stored.id);
-			this.#add({
-				stored,
-				now: stored,
-				credit: credit && creditOf(credit),
-				isCreditChanged: false,
-				refunds: [...(facts.refunds.get(stored.id) ?? [])],
-				told: [...(facts.told.get(stored.id) ?? [])],
-				moves: [],
-				bodyToKeep: null,
-			});
-		}
+		for (const stored of facts.conversions)
+			this.#add({ stored, now: stored, known: facts.factsOf(stored), moves: [], bodyToKeep: null });
 	}
 
-	get nowMs(): number {
-		return this.#nowMs;
-	}
-
-	/** Returns the conversion that a request is about, or null if there is none. */
-	find(request: OrderOf): Pick<ConversionState, "now" | "credit" | "refunds"> | null {
-		return this.#find(request) ?? null;
+	/** Returns the conversion that a request is about, and what is known of it. It is null if there is none. */
+	find(request: OrderOf): { now: Conversion | null; known: ConversionFacts } {
+		return this.#find(request) ?? { now: null, known: this.#facts.factsOf(null) };
 	}
 
 	/** Returns the event types of all conversions that have the order id of the request. */
@@ -111,22 +89,31 @@ export class Batch {
 		const found = this.#find(request);
 		const before = "sale" in step ? null : (found?.now ?? null);
 		const state = "sale" in step ? this.#start(found, step) : this.#change(found, step);
-		const creditBefore = before === null ? undefined : state.credit;
-		if (step.credit !== undefined) {
-			state.credit = step.credit;
-			state.isCreditChanged = true;
-		}
-		const made: CreditedMove = {
+		const { now: after } = state;
+		const { batch } = this.#facts;
+		const row: NewMove = {
+			programme_id: after.programme_id,
+			conversion_id: after.id,
 			move: step.move,
-			before,
-			after: state.now,
-			creditBefore,
-			creditAfter: state.credit,
-			creditedBefore: this.#partnershipOf(creditBefore),
-			creditedAfter: this.#partnershipOf(state.credit),
+			to_status: after.status,
+			decided_by: step.decidedBy ?? null,
+			person_id: step.personId ?? null,
+			reason: step.reason ?? null,
+			at_ms: batch.nowMs,
 		};
-		this.#follow(state, step, made);
-		return state.now;
+		state.moves.push(row);
+		this.#moves.push(row);
+		const name = announcedBy(step.move);
+		const shop = this.#shopOf(after);
+		if (name !== null) this.#owe(after, shop, name, () => composeEvent(subjectOf(after, shop.publicId)));
+		const knownBefore = state.known;
+		for (const { follow } of this.#modules) {
+			if (follow === undefined) continue;
+			const { known } = state;
+			const made = { move: step.move, before, after, row, parts: step, knownBefore, known, batch };
+			this.#addFollowed(state, row, follow(made));
+		}
+		return after;
 	}
 
 	rows(): ChangeRows {
@@ -140,18 +127,7 @@ export class Batch {
 				bodyToKeep === null ? [] : [{ conversion_id: now.id, body: bodyToKeep }],
 			),
 			moves: this.#moves,
-			credits: states.flatMap(({ now, credit, isCreditChanged }) =>
-				credit === undefined || !isCreditChanged
-					? []
-					: [
-							{
-								...rowOfCredit(credit),
-								conversion_id: now.id,
-								programme_id: now.programme_id,
-								sold_at_ms: now.occurred_at_ms,
-							},
-						],
-			),
+			credits: [...this.#credits.values()],
 			refunds: this.#refunds,
 			entries: this.#entries,
 			events: this.#events,
@@ -171,7 +147,7 @@ export class Batch {
 		const targets = [...this.#targets.values()];
 		return {
 			receiverIds: targets.map(({ receiverId }) => receiverId),
-			dueAtMs: this.#nowMs,
+			dueAtMs: this.#facts.batch.nowMs,
 			ready: { deliveries, targets, readAtMs },
 		};
 	}
@@ -199,16 +175,9 @@ export class Batch {
 			earlier.now = { ...earlier.now, order_id: nameAsReplaced({ orderId, publicId }) };
 		}
 		const id = -(this.#started.length + 1);
-		const now = { ...composeNewConversion(step, this.#nowMs), id };
-		const state = {
-			credit: undefined,
-			isCreditChanged: false,
-			refunds: [],
-			told: [],
-			moves: [],
-			bodyToKeep: null,
-		};
-		const started = this.#add({ ...state, stored: null, now });
+		const now = { ...composeNewConversion(step, this.#facts.batch.nowMs), id };
+		const known = this.#facts.factsOf(null);
+		const started = this.#add({ stored: null, now, known, moves: [], bodyToKeep: null });
 		this.#started.push(started);
 		return started;
 	}
@@ -217,7 +186,7 @@ export class Batch {
 		if (state === undefined) throw new Error(`there is no conversion to ${step.move}`);
 		this.#demandLock(state);
 		const before = state.now;
-		const after = composeChanged(before, step, this.#nowMs);
+		const after = composeChanged(before, step, this.#facts.batch.nowMs);
 		if (isCorrection(step, before, after)) this.#keepBody(state);
 		state.now = after;
 		return state;
@@ -230,68 +199,50 @@ export class Batch {
 		for (const move of state.moves) if (AMOUNT_MOVES.includes(move.move)) move.announced_body ??= body;
 	}
 
-	/** Adds the rows that follow from a step. */
-	#follow(state: ConversionState, step: Step, made: CreditedMove): void {
-		const { after } = made;
-		const { personId = null, reason = null, refund } = step;
-		const move: NewMove = {
-			programme_id: after.programme_id,
-			conversion_id: after.id,
-			move: step.move,
-			to_status: after.status,
-			decided_by: step.decidedBy ?? null,
-			person_id: personId,
-			reason,
-			at_ms: this.#nowMs,
-			...partnersOf(made),
-		};
-		state.moves.push(move);
-		this.#moves.push(move);
-		if (refund !== undefined) {
-			const { programme_id, id: conversion_id, updated_at_ms: at_ms } = after;
-			const row = { ...refund, programme_id, conversion_id, person_id: personId, at_ms };
-			state.refunds.push(row);
-			this.#refunds.push(row);
-		}
-		this.#entries.push(...entriesOf(made, { personId, reason, nowMs: this.#nowMs }));
-		const name = announcedBy(step.move);
-		const shop = this.#shopOf(after);
-		if (name !== null) this.#owe(state, shop, name, () => composeEvent(subjectOf(after, shop.publicId)));
-		for (const event of partnerEventsOf(made, { told: state.told, linkCodes: this.#facts.linkCodes }))
-			this.#owe(state, event.target, event.name, () => event.body);
+	/** Adds what follows from a move for a module. */
+	#addFollowed(state: ConversionState, row: NewMove, { rows, columns, events, known }: Followed): void {
+		if (known !== undefined) state.known = { ...state.known, ...known };
+		if (columns !== undefined) Object.assign(row, columns);
+		for (const credit of rows?.credits ?? []) this.#credits.set(credit.conversion_id, credit);
+		this.#refunds.push(...(rows?.refunds ?? []));
+		this.#entries.push(...(rows?.entries ?? []));
+		for (const { target, name, body } of events ?? []) this.#owe(state.now, target, name, () => body);
 	}
 
 	/**
 	 * Adds an event. If the receiver has no URL or no signing secret now, the event is never sent (contract section 1, rules
 	 * 4 and 5).
 	 */
-	#owe(state: ConversionState, target: CallbackTarget, name: EventName, compose: () => string): void {
+	#owe(
+		{ id: conversion_id }: Conversion,
+		target: CallbackTarget,
+		name: EventName,
+		compose: () => string,
+	): void {
 		const { receiverId: receiver_id, endpointEpoch: endpoint_epoch, endpointId, secretId } = target;
 		if (endpointId === null || secretId === null) return;
-		const public_id = makeId("dlv", this.#nowMs, this.#random.bytes(ID_RANDOM_BYTES));
-		const event = { conversion_id: state.now.id, receiver_id, endpoint_epoch, public_id, name };
-		this.#events.push({ ...event, body: compose(), at_ms: this.#nowMs });
-		state.told.push({ receiver_id, name });
+		const at_ms = this.#facts.batch.nowMs;
+		const public_id = makeId("dlv", at_ms, this.#random.bytes(ID_RANDOM_BYTES));
+		this.#events.push({
+			conversion_id,
+			receiver_id,
+			endpoint_epoch,
+			public_id,
+			name,
+			body: compose(),
+			at_ms,
+		});
 		this.#targets.set(receiver_id, target);
 	}
 
-	#demandLock({ stored }: ConversionState): void {
-		if (stored !== null && !this.#lockedIds.has(stored.id))
-			throw new Error("a conversion changes without a lock");
+	#demandLock({ known }: ConversionState): void {
+		if (!known.isLocked) throw new Error("a conversion changes without a lock");
 	}
 
 	#shopOf({ programme_id }: Conversion): ShopTarget {
 		const shop = this.#facts.shops.get(programme_id);
 		if (shop === undefined) throw new Error("the shop of a conversion was not read");
 		return shop;
-	}
-
-	#partnershipOf(credit: Credit | undefined) {
-		const id = credit?.partnershipId ?? null;
-		if (id === null) return undefined;
-		const partnership = this.#facts.partnerships.find(id);
-		if (partnership === undefined) throw new Error("a credited partnership was not read");
-		return partnership;
 	}
 }
 

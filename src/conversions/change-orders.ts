@@ -16,7 +16,7 @@ import type { Db } from "../store/store.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
 import { Batch } from "./batch.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
-import { type Found, readFacts } from "./facts.ts";
+import { type Facts, type Found, readFacts } from "./facts.ts";
 import type { OrderRequest } from "./order-request.ts";
 
 /**
@@ -87,9 +87,9 @@ export async function lockFound(
 	const ids = idsToLock(requests, conversions).filter((id) => !known.has(id));
 	const locked = [...alreadyLocked, ...(await batch.lock(trx, ids))];
 	const lockedById = new Map(locked.map((conversion) => [conversion.id, conversion]));
-	for (const found of conversions) {
-		const isSame = lockedById.get(found.id)?.order_id === found.order_id;
-		if (ids.includes(found.id) && !isSame) throw new ConflictError();
+	const asked = new Set(ids);
+	for (const { id, order_id } of conversions) {
+		if (asked.has(id) && lockedById.get(id)?.order_id !== order_id) throw new ConflictError();
 	}
 	const programmeIds = [...new Set(requests.map(({ programmeId }) => programmeId))];
 	const { shops } = await batch.look(trx, { nonces: [], orders: [], programmeIds });
@@ -116,9 +116,10 @@ export async function judgeFound<Done>(
 ): Promise<JudgedBatch<Done>> {
 	if (requests.length > MAX_REQUESTS)
 		throw new Error(`${requests.length} requests at once; the maximum is ${MAX_REQUESTS}`);
-	const facts = await readFacts(db, deps.store.batch, requests, found);
-	const batch = new Batch(found, facts, deps.random, deps.clock.nowMs());
-	const judged = requests.map((request) => judgeNext(batch, request));
+	const { modules } = deps.changes;
+	const facts = await readFacts(db, deps.store.batch, modules, requests, found, deps.clock.nowMs());
+	const batch = new Batch(modules, facts, deps.random);
+	const judged = requests.map((request) => judgeNext(batch, facts, request));
 	return {
 		batch,
 		results: (written) => {
@@ -129,23 +130,17 @@ export async function judgeFound<Done>(
 			return judged.map((resultWith) => resultWith(withId));
 		},
 	};
+}
 
-	function judgeNext(batch: Batch, request: OrderRequest<Done>) {
-		const present = batch.find(request);
-		const judgement = request.judge(present?.now ?? null, {
-			nowMs: batch.nowMs,
-			namesakes: batch.namesakesOf(request),
-			refunds: present?.refunds ?? [],
-			partnerships: facts.partnerships,
-			clicks: facts.partnerships.clicksOf(request.signals),
-			credit: request.signals && present?.credit,
-			recordOf: ({ id }, partnershipId) => facts.recordOf(id, partnershipId),
-		});
-		if (judgement.kind === "answer") return () => judgement.result;
-		const conversion = judgement.kind === "keep" ? present?.now : batch.apply(request, judgement.step);
-		if (conversion === undefined) throw new Error("there is no conversion to answer with");
-		return (withId: (conversion: Conversion) => Conversion) => succeed(judgement.done(withId(conversion)));
-	}
+/** Judges a request, and makes the step to which it leads. Returns a function that tells its result. */
+function judgeNext<Done>(batch: Batch, { batch: facts }: Facts, request: OrderRequest<Done>) {
+	const { now, known } = batch.find(request);
+	const about = { nowMs: facts.nowMs, namesakes: batch.namesakesOf(request), known, batch: facts };
+	const judgement = request.judge(now, about);
+	if (judgement.kind === "answer") return () => judgement.result;
+	const conversion = judgement.kind === "keep" ? now : batch.apply(request, judgement.step);
+	if (conversion === null) throw new Error("there is no conversion to answer with");
+	return (withId: (conversion: Conversion) => Conversion) => succeed(judgement.done(withId(conversion)));
 }
 
 function nameOf({

@@ -1,4 +1,4 @@
-// Approves, rejects, reverses or refunds one conversion or many in one transaction. A conversion is identified by its id.
+// Approves, rejects or reverses conversions. A conversion is identified by its id.
 // A shop may also use its own order id together with the event type. Repeating a decision gives the same answer, changes
 // nothing and sends nothing. The shop may approve, reject, reverse and refund. The review team may only reject (contract
 // section 3).
@@ -9,11 +9,10 @@ import type { PersonKind } from "../domain/roles.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
-import { type Changed, changeOrders } from "./change-orders.ts";
-import type { Decided, InTransaction, Owing, StoredRefund } from "./deps.ts";
+import { changeOrders } from "./change-orders.ts";
+import type { Decided, InTransaction, Owing } from "./deps.ts";
 import { composeChanged } from "./moves.ts";
-import { type Judgement, type OrderRequest, refuseBusy } from "./order-request.ts";
-import { judgeRefundOn, type RefundDecision, refundOutcome } from "./refund.ts";
+import { type About, type Judgement, type OrderRequest, refuseBusy } from "./order-request.ts";
 
 export type Decision =
 	| { move: "approve"; decidedBy: "shop" }
@@ -34,14 +33,6 @@ export type DecisionMove = Decision["move"];
 /** The party for which a person decides. */
 export type Side = Exclude<DecidedBy, "window">;
 
-/** A decision of any kind, or a refund. */
-type AnyDecision = Decision | TestDecision | RefundDecision;
-
-export interface DecisionRequest {
-	conversion: Conversion;
-	decision: AnyDecision;
-}
-
 export interface DecidedRequest {
 	/** The conversion right before the decision. It may differ from the one that the caller had read. */
 	before: Conversion;
@@ -49,51 +40,48 @@ export interface DecidedRequest {
 	conversion: Conversion;
 	/** "already" if the same decision was made before. In that case nothing has changed and nothing is sent. */
 	outcome: "changed" | "already";
-	/** The refund, if the decision is one. */
-	refund?: StoredRefund;
 }
 
-export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED" | "REFUNDED";
+export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
-/** Makes decisions about conversions. There may be at most MAX_REQUESTS. */
-export function decideMany(
-	trx: Db,
-	deps: InTransaction,
-	requests: readonly DecisionRequest[],
+/** Prepares a decision about a conversion that the caller has read. */
+export function decisionOn(
+	conversion: Conversion,
+	decision: Decision | TestDecision,
 	personId: number | null,
-): Promise<Changed<DecidedRequest>> {
-	return changeOrders(
-		trx,
-		deps,
-		requests.map(({ conversion, decision }) => ({
-			programmeId: conversion.programme_id,
-			orderId: conversion.order_id,
-			eventType: conversion.event_type,
-			conversionId: conversion.id,
-			needsRefunds: needsRefunds(decision),
-			judge: (present, about) =>
-				present === null
-					? { kind: "answer", result: refuseBusy() }
-					: judgeOn(present, about, decision, personId, (decided) => decided),
-		})),
-	);
+): OrderRequest<DecidedRequest> {
+	return requestOn(conversion, (present) => judgeOn(present, decision, personId, (decided) => decided));
 }
 
-/** A conversion with its refunds, on which decisions are judged. */
-export interface Decidable {
-	conversion: Conversion;
-	refunds: readonly StoredRefund[];
+/** Prepares a request about a conversion that the caller has read. It is refused if the conversion is gone. */
+export function requestOn<Done>(
+	conversion: Conversion,
+	judge: (present: Conversion, about: About) => Judgement<Done>,
+): OrderRequest<Done> {
+	return {
+		programmeId: conversion.programme_id,
+		orderId: conversion.order_id,
+		eventType: conversion.event_type,
+		conversionId: conversion.id,
+		judge: (present, about) =>
+			present === null ? { kind: "answer", result: refuseBusy() } : judge(present, about),
+	};
 }
 
 /** Returns what a decision about this conversion would do. It changes nothing. */
-export function foresee(
-	{ conversion, refunds }: Decidable,
-	decision: AnyDecision,
+export function foresee(conversion: Conversion, decision: Decision, nowMs: number): Result<DecidedRequest> {
+	const judged = judgeOn<DecidedRequest>(conversion, decision, null, (decided) => decided);
+	return foreseeJudged(conversion, judged, nowMs);
+}
+
+/** Returns the result to which a judgement would lead. */
+export function foreseeJudged<Done>(
+	conversion: Conversion,
+	judged: Judgement<Done>,
 	nowMs: number,
-): Result<DecidedRequest> {
-	const judged = judgeOn(conversion, { refunds }, decision, null, (decided) => decided);
+): Result<Done> {
 	if (judged.kind === "answer") return judged.result;
 	if (judged.kind === "keep") return succeed(judged.done(conversion));
 	const { step, done } = judged;
@@ -105,10 +93,10 @@ export async function decideConversion(
 	trx: Db,
 	deps: InTransaction,
 	conversion: Conversion,
-	decision: AnyDecision,
+	decision: Decision | TestDecision,
 	personId: number | null = null,
 ): Promise<Result<Decided<DecisionOutcome> & Owing>> {
-	const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], personId);
+	const { results, owed } = await changeOrders(trx, deps, [decisionOn(conversion, decision, personId)]);
 	const result = results[0] ?? refuseBusy();
 	return result.ok ? succeed({ ...decidedAs(decision, result.value), owed }) : result;
 }
@@ -120,33 +108,37 @@ export interface OrderName {
 
 /** Prepares a shop's decision about an order. change-orders.ts handles it together with other requests. */
 export function decisionRequest(
-	programme: Programme,
+	programme: Pick<Programme, "id">,
 	order: OrderName,
-	decision: Decision | RefundDecision,
+	decision: Decision,
 ): OrderRequest<Decided<DecisionOutcome>> {
+	return requestByOrder(programme, order, (present) =>
+		judgeOn(present, decision, null, (decided) => decidedAs(decision, decided)),
+	);
+}
+
+/** Prepares a request about an order. It is refused if the order is not known. */
+export function requestByOrder<Done>(
+	programme: Pick<Programme, "id">,
+	order: OrderName,
+	judge: (present: Conversion, about: About) => Judgement<Done>,
+): OrderRequest<Done> {
 	return {
 		programmeId: programme.id,
 		...order,
-		needsRefunds: needsRefunds(decision),
 		judge: (present, about) =>
 			present === null
 				? { kind: "answer", result: refuseUnknownOrder(order, about.namesakes) }
-				: judgeOn(present, about, decision, null, (decided) => decidedAs(decision, decided)),
+				: judge(present, about),
 	};
-}
-
-function needsRefunds({ move }: AnyDecision): true | undefined {
-	return move === "refund" ? true : undefined;
 }
 
 function judgeOn<Done>(
 	present: Conversion,
-	{ refunds }: { refunds: readonly StoredRefund[] },
-	decision: AnyDecision,
+	decision: Decision | TestDecision,
 	personId: number | null,
 	done: (decided: DecidedRequest) => Done,
 ): Judgement<Done> {
-	if (decision.move === "refund") return judgeRefundOn(present, refunds, decision, personId, done);
 	const { move, decidedBy } = decision;
 	const verdict = judgeMove(present.status, move);
 	switch (verdict.kind) {
@@ -172,11 +164,11 @@ function judgeOn<Done>(
 }
 
 /** Returns the outcome of a decision. It is the same whether the decision is made now or was made before. */
-function decidedAs({ move }: AnyDecision, { conversion, refund }: DecidedRequest): Decided<DecisionOutcome> {
-	const decided = { conversion, showsPixelWorks: false };
-	if (move !== "refund") return { ...decided, outcome: OUTCOMES[move] };
-	if (refund === undefined) throw new Error("a refund came back without its row");
-	return { ...decided, outcome: refundOutcome(refund), refund };
+function decidedAs(
+	{ move }: Decision | TestDecision,
+	{ conversion }: DecidedRequest,
+): Decided<DecisionOutcome> {
+	return { outcome: OUTCOMES[move], conversion, showsPixelWorks: false };
 }
 
 /**

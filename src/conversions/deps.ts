@@ -1,11 +1,11 @@
 // Dependencies and common types of the use cases for conversions.
 
-import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
-import type { NewRefund } from "../store/batch.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
+import type { ChangeModules } from "./change-module.ts";
+import type { DecidedParts } from "./module-facts.ts";
 
 /**
  * Number of rows that background work handles in one transaction. At this size the cost of the commit hardly matters,
@@ -17,10 +17,12 @@ export interface ConversionsDeps {
 	store: Store;
 	clock: Clock;
 	random: Random;
+	/** The modules that take part in changes of conversions. */
+	changes: ChangeModules;
 }
 
 /** Dependencies of use cases that run inside the caller's transaction. */
-export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
+export type InTransaction = Pick<ConversionsDeps, "clock" | "random" | "changes"> & {
 	store: Pick<Store, "batch">;
 };
 
@@ -28,7 +30,8 @@ export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
  * The outcome of a request about an order. In record.ts the outcome may be described before the row is inserted, and
  * then the conversion has no id yet.
  */
-export interface Decided<Outcome extends string, Row extends NewConversion = Conversion> {
+export interface Decided<Outcome extends string, Row extends NewConversion = Conversion>
+	extends DecidedParts {
 	outcome: Outcome;
 	conversion: Row;
 	/**
@@ -36,15 +39,9 @@ export interface Decided<Outcome extends string, Row extends NewConversion = Con
 	 * or the pixel reported an order in a programme that does not park pixel reports.
 	 */
 	showsPixelWorks: boolean;
-	/** How the sale was credited, if the programme credits partners and this request is the shop's report. */
-	credit?: CreditWord | typeof NOT_CREDITING;
 	/** Fields in which a repeated report differs from the conversion on record. */
 	differs?: readonly DifferingField[];
-	/** The refund, if the request was one. */
-	refund?: StoredRefund;
 }
-
-export type StoredRefund = Pick<NewRefund, "refund_id" | "amount" | "basket_value" | "reason" | "at_ms">;
 
 /**
  * Field names as in the API. The event type is not among them, because a report with another event type is

@@ -4,6 +4,7 @@ import { createClock, START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newConversion } from "../../test/support/rows.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { CHANGES } from "../modules.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
@@ -28,7 +29,7 @@ eachDatabase("the approval window", (database) => {
 		store.onDue({ onOwed, onTargetChange: () => undefined, onRecheck: () => undefined });
 		let yields = 0;
 		const clock = { ...createClock(), yieldLoop: async () => void yields++ };
-		const deps = { store, clock, random: createRandom() };
+		const deps = { store, clock, random: createRandom(), changes: CHANGES };
 		equal(await approveDue(deps, () => yields === 2), 2 * BATCH_ROWS);
 		equal(yields, 2);
 		equal(await approveDue(deps, () => false), BATCH_ROWS);
@@ -61,6 +62,6 @@ eachDatabase("the approval window", (database) => {
 				return store.transact(work);
 			},
 		};
-		equal(await approveDue({ store: slow, clock, random: createRandom() }, () => false), 1);
+		equal(await approveDue({ store: slow, clock, random: createRandom(), changes: CHANGES }, () => false), 1);
 	});
 });

@@ -9,10 +9,8 @@ import {
 	type Reason,
 	statusAfter,
 } from "../domain/conversion.ts";
-import type { Credit } from "../domain/credit.ts";
-import type { NewRefund } from "../store/batch.ts";
 import { type Conversion, EMPTY_AT_START, type NewConversion } from "../store/tables/conversions.ts";
-import type { PricedCredit } from "./later-credit.ts";
+import type { StepParts } from "./module-facts.ts";
 
 /** Columns that this file fills in. The status follows from the move, and both times are the time of the batch. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
@@ -20,21 +18,11 @@ type Derived = "status" | "created_at_ms" | "updated_at_ms";
 type Sale = Omit<NewConversion, Derived | keyof typeof EMPTY_AT_START> &
 	Partial<Pick<NewConversion, keyof typeof EMPTY_AT_START>>;
 
-export type Step = {
+export type Step = StepParts & {
 	/** The side that decided, or the approval window. It is stored in the history. */
 	decidedBy?: DecidedBy;
-	personId?: number | null;
 	reason?: Reason | null;
-	/**
-	 * Credit of the conversion. Undefined if the programme credits nobody, or if the shop's server has not reported the
-	 * sale yet.
-	 */
-	credit?: Credit | undefined;
-	/** The refund that the step stores. The conversion's change must already contain the amounts that are left. */
-	refund?: RefundStep | undefined;
 } & (Start | Change);
-
-export type RefundStep = Pick<NewRefund, "refund_id" | "amount" | "basket_value" | "reason">;
 
 /**
  * Starts a conversion with the first report of its order, or with the status that it had in other software. If the order
@@ -58,11 +46,6 @@ const CORRECTIONS: readonly string[] = ["confirm", "credit", "refund"] satisfies
  */
 export function isCorrection({ move }: Change, before: Conversion, after: Conversion): boolean {
 	return CORRECTIONS.includes(move) && before.status === after.status;
-}
-
-/** Returns the step that changes a credit. If the partner stays, `priced` is null, and the amounts stay, too. */
-export function creditStep(credit: Credit, priced: PricedCredit | null): Change & { credit: Credit } {
-	return { move: "credit", change: priced ?? {}, credit };
 }
 
 /** Returns the row with which a conversion starts. */

@@ -2,35 +2,16 @@
 // order and event type. The server's report wins over the pixel's, whichever arrives first. Its amount and time replace
 // those of the pixel, and the pixel's amount stays on record.
 
-import type { Click } from "../domain/click-token.ts";
-import { type EventType, judgeReport, type Reporter, type ReportMove } from "../domain/conversion.ts";
-import {
-	type Credit,
-	clicksEndMs,
-	compareCredits,
-	foldCode,
-	isClickOf,
-	judgeCredit,
-	NOT_CREDITING,
-} from "../domain/credit.ts";
+import { judgeReport, type ReportMove } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { addAmounts, zeroIn } from "../domain/money.ts";
-import {
-	amountAt,
-	feeFor,
-	noRates,
-	type Rate,
-	type Rates,
-	ratesFor,
-	writeRate,
-	writeRates,
-} from "../domain/rate.ts";
+import { addAmounts } from "../domain/money.ts";
+import { amountAt, writeRate, writeRates } from "../domain/rate.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
-import { commissionsOf, type OpenedClicks, type Signals } from "../store/queries/credits.ts";
-import { type Programme, ratesOf } from "../store/queries/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import type { PricedSale, Pricing, ReportToPrice } from "./change-module.ts";
 import { changeOrders } from "./change-orders.ts";
 import {
 	type Decided,
@@ -39,32 +20,10 @@ import {
 	type InTransaction,
 	type Owing,
 } from "./deps.ts";
-import { priceLaterCredit } from "./later-credit.ts";
-import { creditStep, type Step } from "./moves.ts";
-import {
-	type About,
-	type CreditFacts,
-	type Judgement,
-	type OrderRequest,
-	refuseBusy,
-} from "./order-request.ts";
-
-export interface Report {
-	source: Reporter;
-	orderId: string;
-	eventType: EventType;
-	/** Amount in the programme's currency, in the canonical form of domain/money.ts. */
-	basketValue: string;
-	/** Time of the sale, or null if the report does not say. */
-	occurredAtMs: number | null;
-	isTest: boolean;
-	/**
-	 * Decrypts the click IDs that the shop's server sent. This happens for all reports of a batch at once (see Signals).
-	 */
-	openClicks?: (() => OpenedClicks) | undefined;
-	/** Coupon codes of the order. The first one that belongs to a partner counts. */
-	couponCodes?: readonly string[] | undefined;
-}
+import type { PriceWord } from "./module-facts.ts";
+import type { Step } from "./moves.ts";
+import { type About, type Judgement, type OrderRequest, refuseBusy } from "./order-request.ts";
+import type { Report } from "./report.ts";
 
 export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
@@ -72,177 +31,61 @@ const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as
 
 /** Prepares a report. change-orders.ts handles it together with other requests. */
 export function reportRequest(
-	{ random }: Pick<InTransaction, "random">,
+	{ random, changes: { pricing } }: Pick<InTransaction, "random" | "changes">,
 	programme: Programme,
 	report: Report,
 ): OrderRequest<Decided<RecordOutcome>> {
 	const parksPixels = programme.parks_pixels === 1;
-	const signals = signalsOf(programme, report);
+	const needs = pricing.needsOf(programme, report);
+	const reported: ReportToPrice = { programme, report, needs: needs ?? {} };
 	return {
 		programmeId: programme.id,
 		orderId: report.orderId,
 		eventType: report.eventType,
-		signals,
+		...needs,
 		mayChange: (present) =>
-			signals !== undefined || judgeReport(report, parksPixels, knownOrderOf(present)).kind !== "duplicate",
+			needs !== null || judgeReport(report, parksPixels, knownOrderOf(present)).kind !== "duplicate",
 		judge(present, about) {
 			const verdict = judgeReport(report, parksPixels, present && knownOrderOf(present));
-			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
+			if (verdict.kind === "duplicate") return judgeRepeated(pricing, reported, present, about);
 			const { move } = verdict;
 			const { nowMs } = about;
-			const soldAtMs = report.occurredAtMs ?? nowMs;
-			const { credit, ...rated } = creditOf(programme, report, soldAtMs, about);
+			const { word, parts, ...rated } = pricing.price(reported, report.occurredAtMs ?? nowMs, about);
 			return {
 				kind: "move",
-				step: { ...stepFor(random, { programme, ...rated, report, move, nowMs }, present), credit },
-				done: (conversion) => describeMove(programme, report, move, credit, conversion),
+				step: { ...parts, ...stepFor(random, { programme, ...rated, report, move, nowMs }, present) },
+				done: (conversion) => describeMove(report, move, word, conversion),
 			};
 		},
 	};
 }
 
-/** Returns what may credit a partner. A report without a click ID or a coupon code cannot lead to a better credit. */
-function signalsOf(programme: Programme, report: Report): Signals | undefined {
-	if (!isCredited(programme, report) || !hasField(report)) return undefined;
-	const { openClicks = () => [] } = report;
-	return { programme, codes: foldedCodesOf(report), openClicks };
-}
-
 function describeMove(
-	programme: Programme,
 	report: Report,
 	move: ReportMove,
-	credit: Credit | undefined,
+	credit: PriceWord | undefined,
 	conversion: Conversion,
 ): Decided<RecordOutcome> {
 	const isRecordedFromPixel = report.source === "pixel" && move === "record";
 	const showsPixelWorks = isRecordedFromPixel || move === "confirm";
-	const creditWord = credit === undefined ? explainMissingCredit(programme, report) : { credit: credit.word };
-	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...creditWord };
+	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...(credit && { credit }) };
 }
 
-/**
- * Judges a repeated report. Its amount and time change nothing. Until somebody has approved or rejected the conversion,
- * the best credit among all reports of the shop's server counts. A report marked as a test never changes the credit of
- * a real sale.
- */
+/** Judges a repeated report. Its amount and time change nothing, but it may price the sale anew. */
 function judgeRepeated(
-	programme: Programme,
-	report: Report,
+	pricing: Pricing,
+	reported: ReportToPrice,
 	present: Conversion | null,
 	about: About,
 ): Judgement<Decided<RecordOutcome>> {
-	const { credit: storedCredit } = about;
 	if (present === null) throw new Error("a first report was taken for a repeated one");
+	const { report } = reported;
 	const showsPixelWorks = confirmsPixel(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
-	const repeated = { outcome: "DUPLICATE", showsPixelWorks, differs } as const;
-	const keepWith = (credit: Pick<Decided<RecordOutcome>, "credit">) =>
-		({ kind: "keep", done: (conversion: Conversion) => ({ ...repeated, conversion, ...credit }) }) as const;
-	if (storedCredit === undefined) return keepWith(explainMissingCredit(programme, report));
-	const credit = findBetterCredit(programme, report, present, about);
-	if (credit === undefined) return keepWith({ credit: storedCredit.word });
-	const change = { from: storedCredit.partnershipId, to: credit.partnershipId };
-	const priced =
-		change.from === change.to
-			? null
-			: priceLaterCredit(present, change, about.recordOf(programme, change.to));
-	return {
-		kind: "move",
-		step: { ...creditStep(credit, priced), decidedBy: "shop" },
-		done: (conversion) => ({ ...repeated, conversion, credit: credit.word }),
-	};
-}
-
-/** Returns the credit of a repeated report if it replaces the stored one. */
-function findBetterCredit(
-	programme: Programme,
-	report: Report,
-	present: Conversion,
-	facts: CreditFacts,
-): Credit | undefined {
-	if (facts.credit === undefined || !isCredited(programme, report)) return undefined;
-	const isOpen = present.status === "RECORDED" && report.isTest === (present.test === 1);
-	if (!isOpen) return undefined;
-	const credit = judgeCreditOf(programme, report, present.occurred_at_ms, facts);
-	return compareCredits(credit, facts.credit) < 0 ? credit : undefined;
-}
-
-/** Returns whether the report can credit a partner. Anybody can call a pixel, so a pixel credits nobody. */
-function isCredited(programme: Programme, { source }: Report): boolean {
-	return programme.credits_partners === 1 && source !== "pixel";
-}
-
-function hasField({ openClicks, couponCodes = [] }: Report): boolean {
-	return openClicks !== undefined || couponCodes.length > 0;
-}
-
-function foldedCodesOf({ couponCodes = [] }: Report): readonly string[] {
-	return couponCodes.map(foldCode);
-}
-
-/**
- * Returns the word that says that the programme credits nobody, if the report has a field for crediting a partner.
- * Otherwise returns nothing.
- */
-function explainMissingCredit(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
-	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
-}
-
-/** Returns the credit of a report that can credit a partner. */
-function judgeCreditOf(
-	programme: Programme,
-	report: Report,
-	soldAtMs: number,
-	{ partnerships, clicks }: CreditFacts,
-): Credit {
-	const codes = foldedCodesOf(report);
-	const codePartnershipId = codes.length === 0 ? undefined : partnerships.ofCodes(programme.id, codes);
-	const isOwnClick = (click: Click | null) => {
-		const found = partnerships.find(click?.partnershipId);
-		return isClickOf(click, found && { createdAtMs: found.created_at_ms });
-	};
-	return judgeCredit({
-		clicks: clicks.map((click) => (isOwnClick(click) ? click : null)),
-		codePartnershipId,
-		programmeId: programme.id,
-		soldAtMs,
-		windowDays: programme.click_days,
-		clicksEndMs(partnershipId) {
-			const found = partnerships.find(partnershipId);
-			return found === undefined
-				? null
-				: clicksEndMs({ endedAtMs: found.ended_at_ms, clicksEndedAtMs: found.clicks_ended_at_ms });
-		},
-	});
-}
-
-/** The credit of a sale that is recorded or confirmed now, and its rates. */
-interface CreditedRates {
-	/** Undefined if the report cannot credit anybody. */
-	credit: Credit | undefined;
-	/** Rates from which the amounts are computed. They are 0 if the programme credits partners and nobody brought the sale. */
-	rates: Rates;
-	/** Rate of the network fee, also if none is charged now. */
-	fee: Rate;
-}
-
-function creditOf(
-	programme: Programme,
-	report: Report,
-	soldAtMs: number,
-	crediting: CreditFacts,
-): CreditedRates {
-	const { currency, credits_partners } = programme;
-	const all = ratesOf(programme);
-	const fee = feeFor(all, report.eventType);
-	const isCrediting = isCredited(programme, report);
-	const credit = isCrediting ? judgeCreditOf(programme, report, soldAtMs, crediting) : undefined;
-	const partnership = crediting.partnerships.find(credit?.partnershipId ?? undefined);
-	if (partnership === undefined && credits_partners === 1)
-		return { credit, rates: noRates(zeroIn(currency)), fee };
-	const own = partnership === undefined ? null : commissionsOf(partnership, currency);
-	return { credit, rates: ratesFor(all, own, report.eventType), fee };
+	const { word: credit, step } = pricing.priceAgain(reported, present, about);
+	const done = (conversion: Conversion) =>
+		({ outcome: "DUPLICATE", conversion, showsPixelWorks, differs, ...(credit && { credit }) }) as const;
+	return step === undefined ? { kind: "keep", done } : { kind: "move", step, done };
 }
 
 /** Records a single report. */
@@ -270,7 +113,7 @@ function differingFields(stored: Conversion, report: Report): DifferingField[] {
 	return DIFFERING_FIELDS.filter((field) => differs[field]);
 }
 
-interface Sale extends Omit<CreditedRates, "credit"> {
+interface Sale extends Pick<PricedSale, "rates" | "fee"> {
 	programme: Programme;
 	report: Report;
 	move: ReportMove;

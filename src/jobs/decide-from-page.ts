@@ -1,10 +1,11 @@
 // Decisions that a person makes on a page, about one conversion or about up to a hundred selected ones. The
 // transaction that decides also writes the audit entry with the person's name.
 
+import { changeOrders } from "../conversions/change-orders.ts";
 import {
 	type Decision,
 	type DecisionMove,
-	decideMany,
+	decisionOn,
 	foresee,
 	judgeDecision,
 	type Side,
@@ -56,9 +57,7 @@ export async function previewTicked(
 	if (!decision.ok) return decision;
 	const found = await findAsked(store.db, asked);
 	const nowMs = clock.nowMs();
-	return sortOut(
-		found.map((conversion) => [conversion, foresee({ conversion, refunds: [] }, decision.value, nowMs)]),
-	);
+	return sortOut(found.map((conversion) => [conversion, foresee(conversion, decision.value, nowMs)]));
 }
 
 export async function decideTicked(
@@ -70,8 +69,8 @@ export async function decideTicked(
 	if (!decision.ok) return decision;
 	const decided = await transactAs(deps.store, decider, jobPermission(asked.programmeId), async (trx) => {
 		const found = await findAsked(trx, asked);
-		const requests = found.map((conversion) => ({ conversion, decision: decision.value }));
-		const { results, owed } = await decideMany(trx, deps, requests, decider.personId);
+		const requests = found.map((conversion) => decisionOn(conversion, decision.value, decider.personId));
+		const { results, owed } = await changeOrders(trx, deps, requests);
 		const sorted = sortOut(
 			found.flatMap((conversion, index) => {
 				const result = results[index];

@@ -1,10 +1,12 @@
 // Decides about many conversions of one programme, or refunds parts of them, from a file or for all conversions
 // that match the filters of a list.
 
-import type { Decidable, DecidedRequest, Decision, DecisionRequest } from "../conversions/decide.ts";
+import { changeOrders } from "../conversions/change-orders.ts";
 import {
 	DECISION_MOVES,
-	decideMany,
+	type DecidedRequest,
+	type Decision,
+	decisionOn,
 	foresee,
 	judgeDecision,
 	judgeRight,
@@ -13,13 +15,21 @@ import {
 	type Side,
 } from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { type RefundDecision, refundOutcome } from "../conversions/refund.ts";
+import type { OrderRequest } from "../conversions/order-request.ts";
 import { DECIDED_STATUSES, parseEventType, parseReason } from "../domain/conversion.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { addAmounts } from "../domain/money.ts";
 import { parseOrderId, parseRefundId } from "../domain/order-id.ts";
 import { parseTypedRefund } from "../domain/refund.ts";
 import { showOrderId } from "../domain/visible-text.ts";
+import {
+	foreseeRefund,
+	type RefundDecision,
+	type RefundedRequest,
+	refundOn,
+	refundOutcome,
+} from "../refunds/refund.ts";
+import type { StoredRefund } from "../refunds/refund-changes.ts";
 import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
 import { findRefunds } from "../store/queries/refunds.ts";
@@ -233,6 +243,21 @@ async function judgeDecisions(
 	});
 }
 
+type Asked = Decision | RefundDecision;
+type Done = DecidedRequest | RefundedRequest;
+
+/** A conversion with its refunds, on which decisions are judged. */
+interface Decidable {
+	conversion: Conversion;
+	refunds: readonly StoredRefund[];
+}
+
+function foreseeAny({ conversion, refunds }: Decidable, asked: Asked, nowMs: number): Result<Done> {
+	return asked.move === "refund"
+		? foreseeRefund(conversion, refunds, asked, nowMs)
+		: foresee(conversion, asked, nowMs);
+}
+
 /** A conversion while the lines about it are judged one after the other. */
 interface ForeseenSale {
 	/** The conversion and its refunds as the database has them. */
@@ -274,28 +299,20 @@ async function foreseeSales(
 }
 
 /** Foresees a decision after those before it, and keeps what it would leave. */
-function decideNext(
-	sale: ForeseenSale,
-	decision: Decision | RefundDecision,
-	nowMs: number,
-): Result<DecidedRequest> {
+function decideNext(sale: ForeseenSale, asked: Asked, nowMs: number): Result<Done> {
 	const { refunds } = sale.present;
-	const decided = foresee(sale.present, decision, nowMs);
+	const decided = foreseeAny(sale.present, asked, nowMs);
 	if (!decided.ok || decided.value.outcome === "already") return decided;
-	const { conversion, refund } = decided.value;
-	sale.present = { conversion, refunds: refund === undefined ? refunds : [...refunds, refund] };
+	const { conversion } = decided.value;
+	const refund = "refund" in decided.value ? [decided.value.refund] : [];
+	sale.present = { conversion, refunds: [...refunds, ...refund] };
 	return decided;
 }
 
 /** Adds to the verdict that earlier lines are its cause, if the line would change something without them. */
-function explain(
-	{ stored }: ForeseenSale,
-	decision: Decision | RefundDecision,
-	nowMs: number,
-	verdict: RowVerdict,
-): RowVerdict {
+function explain({ stored }: ForeseenSale, asked: Asked, nowMs: number, verdict: RowVerdict): RowVerdict {
 	if (verdict.kind === "change") return verdict;
-	const alone = foresee(stored, decision, nowMs);
+	const alone = foreseeAny(stored, asked, nowMs);
 	if (!alone.ok || alone.value.outcome === "already") return verdict;
 	return verdict.kind === "already"
 		? needsNoChange("The lines before it in this file do that already.")
@@ -303,9 +320,10 @@ function explain(
 }
 
 /** Returns the verdict on a line whose decision was made or foreseen, with the money that it moves. */
-function verdictOn(decided: Result<DecidedRequest>): RowVerdict {
+function verdictOn(decided: Result<Done>): RowVerdict {
 	if (!decided.ok) return needsFixing(plainWords(decided.fault));
-	const { before, conversion, outcome, refund } = decided.value;
+	const { before, conversion, outcome } = decided.value;
+	const refund = "refund" in decided.value ? decided.value.refund : undefined;
 	if (outcome === "already") return needsNoChange();
 	const { currency, basket_value: basket, commission, network_fee: fee } = conversion;
 	const isTest = conversion.test === 1;
@@ -328,22 +346,26 @@ function verdictOn(decided: Result<DecidedRequest>): RowVerdict {
 async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const byId = await findOwn(trx, deps, rows);
 	const programme = await readProgramme(trx, deps);
-	const meant = rows.map(({ cells }): RowVerdict | DecisionRequest => {
+	const meant = rows.map(({ cells }): RowVerdict | OrderRequest<Done> => {
 		const decision = parseDecision(cells, decidingOf(deps).side, programme);
 		if (!decision.ok) return needsFixing(plainWords(decision.fault));
 		const conversion = byId.get(cellOf(cells, "conversionId"));
-		if (conversion !== undefined) return { conversion, decision: decision.value };
+		if (conversion !== undefined) {
+			return decision.value.move === "refund"
+				? refundOn(conversion, decision.value, deps.personId)
+				: decisionOn(conversion, decision.value, deps.personId);
+		}
 		return needsFixing(
 			"This conversion was removed after the preview. Nothing was decided about it.",
 			UNKNOWN,
 		);
 	});
-	const requests = meant.filter((one) => "decision" in one);
-	const { results, owed } = await decideMany(trx, deps, requests, deps.personId);
+	const requests = meant.filter((one) => "judge" in one);
+	const { results, owed } = await changeOrders(trx, deps, requests);
 	deps.owe(owed);
 	const decided = results.values();
 	return meant.map((one) => {
-		if (!("decision" in one)) return one;
+		if (!("judge" in one)) return one;
 		const result = decided.next().value;
 		if (result === undefined) throw new Error("a decision came back without its result");
 		return verdictOn(result);
@@ -385,7 +407,7 @@ function checkTarget(cells: Cells): Result<unknown> {
 			);
 }
 
-function parseDecision(cells: Cells, side: Side, programme: Programme): Result<Decision | RefundDecision> {
+function parseDecision(cells: Cells, side: Side, programme: Programme): Result<Asked> {
 	const decision = cellOf(cells, "decision");
 	if (decision === REFUND) return parseRefund(cells, side, programme);
 	const move = parseMove(decision);

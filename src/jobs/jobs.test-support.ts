@@ -7,6 +7,7 @@ import type { SuiteDatabase } from "../../test/support/databases.ts";
 import { addProgramme, newId } from "../../test/support/rows.ts";
 import { signInAs } from "../../test/support/signed-in.ts";
 import { createKeyRing } from "../domain/key-ring.ts";
+import { CHANGES } from "../modules.ts";
 import { createRandom } from "../outside/random.ts";
 import { COMMAND_LINE, type SignedInPerson } from "../people/actor.ts";
 import { findBatch, findJob, type Job, type ListedJob } from "../store/queries/jobs.ts";
@@ -29,7 +30,15 @@ export const never = () => false;
 export function openJobs(store: Store): JobDeps {
 	const publicUrl = "https://network.example";
 	const keyRing = createKeyRing([new Uint8Array(32).fill(7)]);
-	return { store, clock: createClock(), random: createRandom(), mails: MAIL_OFF, publicUrl, keyRing };
+	return {
+		store,
+		clock: createClock(),
+		random: createRandom(),
+		changes: CHANGES,
+		mails: MAIL_OFF,
+		publicUrl,
+		keyRing,
+	};
 }
 
 export function fileOf(text: string | Uint8Array, name = "file.csv") {

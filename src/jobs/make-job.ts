@@ -28,6 +28,8 @@ import { jobPermission, noteJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
+type MakingDeps = Pick<ConversionsDeps, "store" | "clock" | "random">;
+
 /**
  * Maximum number of jobs that wait to be applied or discarded. It is counted for each programme, and for all
  * imports together. The lines of these jobs stay in the database for days.
@@ -66,7 +68,7 @@ type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Pro
  * behind.
  */
 export function uploadFile(
-	deps: ConversionsDeps,
+	deps: MakingDeps,
 	kind: JobKind,
 	{ actor, deciding = null }: { actor: Actor } & Partial<JobScope>,
 	file: JobFile,
@@ -79,7 +81,7 @@ export function uploadFile(
 
 /** Creates a job from all conversions that match the filters now. Later conversions are not included. */
 export async function decideMatching(
-	deps: ConversionsDeps,
+	deps: MakingDeps,
 	actor: SignedInPerson,
 	deciding: { programmeId: number; side: Side },
 	asked: { move: DecisionMove; reason: string; listQuery: string; filter: ConversionFilter },
@@ -105,7 +107,7 @@ export async function decideMatching(
 }
 
 /** Creates a job whose lines come from `feed`. */
-async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
+async function makeJob(deps: MakingDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	// No page shows the job until its last line is stored.
 	const opened = await openJob(deps, newJob, {
@@ -131,7 +133,7 @@ async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promi
 	}
 }
 
-async function storeLines(deps: ConversionsDeps, newJob: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
+async function storeLines(deps: MakingDeps, newJob: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	const { kind, actor } = newJob;
 	const maxRows = actor.kind === "command line" ? MAX_COMMAND_ROWS : kind.maxRows;
@@ -200,7 +202,7 @@ async function hold(trx: Db, job: Job, change: JobChange): Promise<void> {
 
 /** Marks the stored lines that contradict each other. This is possible only after all lines are stored. */
 async function settleStored(
-	{ store, clock }: ConversionsDeps,
+	{ store, clock }: MakingDeps,
 	kind: JobKind,
 	job: Job,
 	seen: SeenLines,
@@ -221,7 +223,7 @@ async function settleStored(
  * at the same time respect the limits and the result of `check`.
  */
 export function openJob(
-	{ store, clock, random }: ConversionsDeps,
+	{ store, clock, random }: MakingDeps,
 	{ kind, actor, deciding, file, listQuery, check }: NewJob,
 	start: JobStart,
 	afterwards: (trx: Db, job: Job) => Promise<void> = async () => undefined,

@@ -7,11 +7,12 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, findConversion } from "../../test/support/rows.ts";
 import { addPerson, signInAs } from "../../test/support/signed-in.ts";
 import { until } from "../../test/support/until.ts";
-import { decideConversion } from "../conversions/decide.ts";
+import { changeOrders } from "../conversions/change-orders.ts";
 import { approveDue } from "../conversions/end-windows.ts";
 import { readFeed } from "../conversions/event-feed.ts";
 import { recordConversion } from "../conversions/record.ts";
 import { DAY_MS, isoTime } from "../domain/time.ts";
+import { refundOn } from "../refunds/refund.ts";
 import { checkLedger } from "../service/check-ledger.ts";
 import { listMoves } from "../store/queries/conversions.ts";
 import { findCredits } from "../store/queries/credits.ts";
@@ -248,10 +249,10 @@ eachDatabase("imported open conversions", (database) => {
 			const conversion = await findConversion(store.db, programme.id, order);
 			ok(conversion !== undefined);
 			const refund = {
-				...({ move: "refund", decidedBy: "shop", reason: "RETURN", programId: id, refundId: "R-1" } as const),
+				...({ move: "refund", decidedBy: "shop", reason: "RETURN", refundId: "R-1" } as const),
 				value: { amount: "50.00" },
 			};
-			ok((await store.transact((trx) => decideConversion(trx, deps, conversion, refund))).ok);
+			await store.transact((trx) => changeOrders(trx, deps, [refundOn(conversion, refund, null)]));
 		}
 		await approveDue(deps, never);
 		const byRates = await findConversion(store.db, programme.id, "F-1");
@@ -308,12 +309,11 @@ eachDatabase("imported open conversions", (database) => {
 						move: "refund",
 						decidedBy: "shop",
 						reason: "RETURN",
-						programId: id,
 						refundId: "R-1",
 					} as const),
 					value: { amount: "64.95" },
 				};
-				ok((await store.transact((trx) => decideConversion(trx, deps, assigned.value, refund))).ok);
+				await store.transact((trx) => changeOrders(trx, deps, [refundOn(assigned.value, refund, null)]));
 				const left = await findConversion(store.db, programme.id, order);
 				equal(`${left?.commission} ${left?.network_fee}`, "32.48 1.30");
 			}

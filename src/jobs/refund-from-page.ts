@@ -1,6 +1,7 @@
 // A refund that a person enters on a conversion's page. The transaction that stores it also writes the audit entry.
 
-import { type DecidedRequest, decideMany, judgeRight } from "../conversions/decide.ts";
+import { changeOrders } from "../conversions/change-orders.ts";
+import { judgeRight } from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { refuseBusy } from "../conversions/order-request.ts";
 import { parseReason } from "../domain/conversion.ts";
@@ -8,6 +9,7 @@ import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/
 import { parseRefundId } from "../domain/order-id.ts";
 import { parseTypedRefund, type RefundValue } from "../domain/refund.ts";
 import { transactAs } from "../people/actor.ts";
+import { type RefundedRequest, refundOn } from "../refunds/refund.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -26,7 +28,7 @@ export async function refundFromPage(
 	programme: Pick<Programme, "id" | "public_id" | "currency">,
 	conversionId: string,
 	input: RefundInput,
-): Promise<Checked<DecidedRequest> | Result<DecidedRequest>> {
+): Promise<Checked<RefundedRequest> | Result<RefundedRequest>> {
 	const right = judgeRight(decider.side, "refund");
 	if (!right.ok) return right;
 	const asked = checkAll({
@@ -43,7 +45,9 @@ export async function refundFromPage(
 	const refunded = await transactAs(deps.store, decider, jobPermission(programme.id), async (trx) => {
 		const conversion = await findByPublicId(trx, programme.id, conversionId);
 		if (conversion === undefined) return refuse("unknown_conversion", "There is no such conversion.");
-		const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], decider.personId);
+		const { results, owed } = await changeOrders(trx, deps, [
+			refundOn(conversion, decision, decider.personId),
+		]);
 		const result = results[0] ?? refuseBusy();
 		if (!result.ok) return result;
 		const decided = result.value;
@@ -54,7 +58,7 @@ export async function refundFromPage(
 			programmeId: programme.id,
 			action: "conversion.refunded",
 			subject: conversionId,
-			detail: `${refund?.refund_id}: ${refund?.amount} ${conversion.currency} (${decision.reason})`,
+			detail: `${refund.refund_id}: ${refund.amount} ${conversion.currency} (${decision.reason})`,
 		} as const;
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return succeed({ decided, owed });

@@ -3,6 +3,7 @@
 // continues after a crash, and no line counts twice. If a process dies, its claim expires within seconds (claim.ts), and
 // another process continues after the last stored batch.
 
+import type { ConversionsDeps } from "../conversions/deps.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { SERVICE } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
@@ -41,7 +42,7 @@ import {
 } from "./lines.ts";
 import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
-export type JobWorkDeps = InvitationsDeps & StatementsDeps;
+export type JobWorkDeps = InvitationsDeps & StatementsDeps & ConversionsDeps;
 
 /** Minimum time between two searches for lines of jobs that are no longer needed. */
 const CLEARED_EVERY_MS = 10 * SECOND_MS;

@@ -1,13 +1,11 @@
 // Lets staff assign a conversion to a partner, or to nobody, while its status is RECORDED or APPROVED. The
-// amounts follow the partner (conversions/later-credit.ts), so staff see them before they decide. The shop has
+// amounts follow the partner (later-credit.ts), so staff see them before they decide. The shop has
 // received the old amounts, and gets the new ones with the next status change. If the conversion is approved,
 // the account of the old partner gets a minus and that of the new one a plus, in the same transaction
-// (conversions/ledger-entries.ts). Both hear of it by a callback, if they have a URL.
+// (statements/ledger-changes.ts). Both hear of it by a callback, if they have a URL.
 
 import { changeOrders } from "../conversions/change-orders.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
-import { type PricedCredit, priceLaterCredit } from "../conversions/later-credit.ts";
-import { creditStep } from "../conversions/moves.ts";
 import { awaitsConfirmation, moveRule } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
 import { judgeErasedPartner } from "../domain/erasure.ts";
@@ -20,6 +18,7 @@ import { findProgrammesById, type Programme } from "../store/queries/programmes.
 import { NOTHING_OWED } from "../store/queries/queue.ts";
 import { readRatesOnRecord } from "../store/queries/rates-on-record.ts";
 import type { Db } from "../store/store.ts";
+import { creditStep, type PricedCredit, priceLaterCredit } from "./later-credit.ts";
 import { note } from "./partners.ts";
 import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
 

@@ -6,10 +6,12 @@ import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Config, publicUrlAt, type RoleSetting } from "../config.ts";
+import type { ChangeModules } from "../conversions/change-module.ts";
 import type { KeyRing } from "../domain/key-ring.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { createMailDispatcher, type MailDispatcher } from "../mail/dispatcher.ts";
 import { createNetworkMailer, type NetworkMailer } from "../mail/network-mailer.ts";
+import { CHANGES } from "../modules.ts";
 import { type CertificateReader, createCertificateReader } from "../outside/certificates.ts";
 import { realClock } from "../outside/clock.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
@@ -36,6 +38,8 @@ export interface Workplace {
 	store: Store;
 	clock: SharedClock;
 	random: Random;
+	/** The modules that take part in changes of conversions. */
+	changes: ChangeModules;
 	log: Log;
 	/** Name of this process in its log and its metrics. */
 	identity: ProcessName;
@@ -181,6 +185,7 @@ export async function openParts(
 			store,
 			clock,
 			random,
+			changes: CHANGES,
 			log,
 			identity,
 			accessLog: access,

@@ -11,7 +11,8 @@ import { createKeyRing } from "../domain/key-ring.ts";
 import { startJob } from "../jobs/job.ts";
 import { type JudgedRow, readJudgedLines } from "../jobs/lines.ts";
 import { prepareStatements } from "../jobs/prepare-statements.ts";
-import { workOffJobs } from "../jobs/work.ts";
+import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
+import { CHANGES } from "../modules.ts";
 import { createRandom } from "../outside/random.ts";
 import type { SignedInPerson } from "../people/actor.ts";
 import { checkLedger } from "../service/check-ledger.ts";
@@ -27,7 +28,6 @@ import {
 import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
 import { type ListedStatement, listStatements, type StatementFilter } from "../store/queries/statements.ts";
 import type { Db, Store } from "../store/store.ts";
-import type { StatementsDeps } from "./deps.ts";
 
 export const OCTOBER_MS = Date.UTC(2026, 9, 10);
 export const NOVEMBER_MS = Date.UTC(2026, 10, 2);
@@ -43,10 +43,11 @@ export type TestNetwork = Awaited<ReturnType<typeof openNetwork>>;
 
 export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 	const clock: MovableClock = createClock(startMs);
-	const deps: StatementsDeps & { clock: MovableClock } = {
+	const deps: JobWorkDeps & { clock: MovableClock } = {
 		store,
 		clock,
 		random: createRandom(),
+		changes: CHANGES,
 		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 		mails: MAIL_OFF,
 		publicUrl: "https://network.example",

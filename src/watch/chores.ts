@@ -28,7 +28,7 @@ export interface ChoreDeps {
 }
 
 /** The dependencies of the chores of modules. */
-export interface ModuleChoreDeps extends ChoreDeps, AccountsDeps, TellDeps {}
+export interface ModuleChoreDeps extends ChoreDeps, ConversionsDeps, AccountsDeps, TellDeps {}
 
 /** A chore of a module. Its interval and its sentence are in domain/chore.ts. */
 export interface ModuleChore {

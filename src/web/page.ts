@@ -5,6 +5,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
 import type { Admission } from "../concurrency/admission.ts";
+import type { ConversionsDeps } from "../conversions/deps.ts";
 import type { CachedSubTotals } from "../conversions/sub-totals.ts";
 import type { EarnedTallies, NetworkTallies, Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
@@ -35,7 +36,7 @@ import { type Flash, renderDocument, renderPlainDocument, type Viewer } from "./
 import { type Area, type DocumentPartner, type DocumentProgramme, isStaffArea, type Menus } from "./menu.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
-export interface WebDeps extends AccountsDeps {
+export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	auth: Auth;
 	mails: MailDispatcher;
 	/** Sends the test mail, directly and not through the queue. It is null if SMTP_URL is not set. */

@@ -3,17 +3,18 @@
 // same every time.
 
 import { type Decision, decideConversion } from "../../src/conversions/decide.ts";
+import type { ConversionsDeps } from "../../src/conversions/deps.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import type { Report } from "../../src/conversions/report.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { Clock, Random } from "../../src/ports.ts";
+import type { Random } from "../../src/ports.ts";
 import { sendTestConversion, walkTestConversion } from "../../src/programmes/test-conversion.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
 import { makeStillClock } from "../support/clock.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -28,11 +29,7 @@ interface Step {
 	run(deps: PastDeps): Promise<unknown>;
 }
 
-interface PastDeps {
-	store: Store;
-	clock: Clock;
-	random: Random;
-}
+type PastDeps = ConversionsDeps;
 
 export async function writeHistory(history: History): Promise<void> {
 	const { store, programme, endMs, seed } = history;
@@ -42,7 +39,7 @@ export async function writeHistory(history: History): Promise<void> {
 	const steps = [...planSales(history, chance), ...planChores(endMs), ...planTest(programme, endMs)];
 	for (const step of steps.toSorted((a, b) => a.atMs - b.atMs)) {
 		const clock = makeStillClock(() => step.atMs);
-		await step.run({ store, clock, random });
+		await step.run({ store, clock, random, changes: CHANGES });
 	}
 	await settleDeliveries(history, chance);
 	await store.batch.write(store.db, { inboundCalls: refusedCalls(programme, endMs) });

@@ -3,6 +3,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { archivePartner, resumePartner } from "../../src/partners/archive.ts";
 import { addPartnership, changeState } from "../../src/partners/partnerships.ts";
@@ -28,7 +29,12 @@ import { signInAs } from "../support/signed-in.ts";
 const LIMIT = { limit: 1_000 };
 
 mainlyOn("SQLite", "archiving", (database) => {
-	const depsOf = () => ({ store: database.store, clock: createClock(), random: createRandom() });
+	const depsOf = () => ({
+		store: database.store,
+		clock: createClock(),
+		random: createRandom(),
+		changes: CHANGES,
+	});
 
 	async function addActor(kind: "staff" | "shop"): Promise<SignedInPerson> {
 		const public_id = newId("usr");

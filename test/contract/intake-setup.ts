@@ -23,15 +23,23 @@ export function createIntakeSetup(database: SuiteDatabase) {
 	const clock = createClock();
 
 	/**
-	 * Wraps the store to count its transactions, with the writes that commit by themselves, and its conflicts. A test can run
-	 * its own work before a transaction or after it.
+	 * Wraps the store to count the attempts to store calls, and their conflicts. A test can run its own work before an attempt
+	 * or after it. On PostgreSQL an attempt begins with a look outside a transaction, and on SQLite with its transaction.
 	 */
 	function watch(store: Store) {
 		const watched = { transactions: 0, conflicts: 0, before: nothing, after: nothing };
+		const looksFirst = store.writeAlone !== null;
+		const look: Store["batch"]["look"] = async (db, asked) => {
+			if (looksFirst && db === store.db) {
+				watched.transactions++;
+				await watched.before();
+			}
+			return store.batch.look(db, asked);
+		};
 		const transact: Store["transact"] = async (work, options) => {
-			watched.transactions++;
+			if (!looksFirst || options?.maxLockWaitMs === undefined) watched.transactions++;
 			// Retries have a shorter lock wait. Only first tries are held here.
-			if (options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
+			if (!looksFirst && options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
 			const done = await countConflicts(() => store.transact(work, options));
 			await watched.after();
 			return done;
@@ -40,8 +48,6 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		const writeAlone: Store["writeAlone"] =
 			write &&
 			(async (rows, maxLockWaitMs) => {
-				watched.transactions++;
-				await watched.before();
 				const written = await countConflicts(() => write(rows, maxLockWaitMs));
 				await watched.after().catch((error: unknown) => {
 					throw new UncertainWrite(error);
@@ -56,7 +62,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 				throw error;
 			}
 		}
-		return { watched, store: { ...store, transact, writeAlone } };
+		return { watched, store: { ...store, transact, writeAlone, batch: { ...store.batch, look } } };
 	}
 
 	async function openShop(options: { parksPixels?: boolean; over?: Store; stopSignal?: AbortSignal } = {}) {

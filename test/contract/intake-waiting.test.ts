@@ -15,6 +15,7 @@ import type { Answered } from "../../src/api/test-shop.test-support.ts";
 import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { until } from "../support/until.ts";
 import { createIntakeSetup, word } from "./intake-setup.ts";
 
 eachDatabase("calls that wait to be stored", (database) => {
@@ -71,6 +72,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		equal((await third?.())?.status, 503);
 		const gate = Promise.withResolvers<void>();
 		await lines.setFree(() => gate.promise);
+		await until(() => watched.transactions > 0);
 		await settle();
 		equal(watched.transactions, 1, "the second bulk call waits for the first");
 		gate.resolve();

@@ -9,11 +9,14 @@ import { changeOrders } from "../../src/conversions/change-orders.ts";
 import { decisionRequest } from "../../src/conversions/decide.ts";
 import type { Decided } from "../../src/conversions/deps.ts";
 import type { OrderRequest } from "../../src/conversions/order-request.ts";
-import { type Report, reportRequest } from "../../src/conversions/record.ts";
+import { reportRequest } from "../../src/conversions/record.ts";
+import type { Report } from "../../src/conversions/report.ts";
 import { IMPORTED_STATUSES, REASONS } from "../../src/domain/conversion.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import { ALL_EVENTS } from "../../src/domain/receiver.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { refundRequest } from "../../src/refunds/refund.ts";
 import { orderIdOf } from "../../src/store/queries/conversions.ts";
 import {
 	insertCode,
@@ -71,7 +74,7 @@ interface Drawn {
 	requestFor(twin: Twin, orderIdOf: (order: string) => string): Request;
 }
 
-const deps = { clock: createClock(), random: createRandom() };
+const deps = { clock: createClock(), random: createRandom(), changes: CHANGES };
 
 const ANY_SALE = fc.record({
 	order: fc.constantFrom("A", "A", "A", "B"),
@@ -193,7 +196,7 @@ const drawRefund = (about: Sale) =>
 			({ about: { order, eventType }, ...refund }): Drawn => ({
 				what: JSON.stringify({ order, eventType, ...refund }),
 				requestFor: ({ programme }, nameOf) =>
-					decisionRequest(
+					refundRequest(
 						programme,
 						{ orderId: nameOf(order), eventType },
 						{ move: "refund", decidedBy: "shop", ...refund },

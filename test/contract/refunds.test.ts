@@ -7,7 +7,6 @@ import { before, test } from "node:test";
 import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { changeOrders } from "../../src/conversions/change-orders.ts";
-import { decisionRequest } from "../../src/conversions/decide.ts";
 import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { recordConversion, reportRequest } from "../../src/conversions/record.ts";
@@ -17,6 +16,7 @@ import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { invitePartner } from "../../src/partners/partners.ts";
 import { addPartnership } from "../../src/partners/partnerships.ts";
 import { savePartnerTerms } from "../../src/partners/terms.ts";
+import { refundRequest } from "../../src/refunds/refund.ts";
 import { repeatConflicts } from "../../src/store/conflict.ts";
 import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
@@ -305,7 +305,7 @@ eachDatabase("refunds", (database) => {
 				store.transact((own) => {
 					turns++;
 					return changeOrders<Decided<string>>(own, site.deps, [
-						decisionRequest(programme, order, { move: "refund", decidedBy: "shop", ...asked }),
+						refundRequest(programme, order, { move: "refund", decidedBy: "shop", ...asked }),
 						reportRequest(site.deps, programme, report),
 					]);
 				}),

@@ -3,6 +3,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
+import { changeOrders } from "../../src/conversions/change-orders.ts";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Move, Reason } from "../../src/domain/conversion.ts";
@@ -11,6 +12,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { tellSales } from "../../src/mail/sale-news.ts";
 import { createPerson } from "../../src/people/people.ts";
 import type { Mail } from "../../src/ports.ts";
+import { refundOn } from "../../src/refunds/refund.ts";
 import { findNewestMove } from "../../src/store/queries/announced-moves.ts";
 import { type Conversion, findByPublicId } from "../../src/store/queries/conversions.ts";
 import { addPartnerPerson, insertCode } from "../../src/store/queries/partners.ts";
@@ -214,19 +216,23 @@ mainlyOn("SQLite", "mails about money", (database) => {
 			ok(found);
 			ok((await store.transact((trx) => decideConversion(trx, deps, found, decision))).ok);
 		};
-		const refund = { refundId: "R-1", value: { amount: "50.00" }, programId: programme.public_id };
-		await decide({ ...refund, move: "refund", decidedBy: "shop", reason: "RETURN" });
+		const refund = async (refundId: string, amount: string) => {
+			const found = await findByPublicId(store.db, programme.id, conversion.public_id);
+			ok(found);
+			const asked = {
+				move: "refund",
+				decidedBy: "shop",
+				reason: "RETURN",
+				refundId,
+				value: { amount },
+			} as const;
+			await store.transact((trx) => changeOrders(trx, deps, [refundOn(found, asked, null)]));
+		};
+		await refund("R-1", "50.00");
 		const input = { partner: other.public_id, reason: "a wrong code" };
 		ok((await assignAsShown(deps, staff, conversion.public_id, input)).ok);
 		await decide({ move: "approve", decidedBy: "shop" });
-		await decide({
-			...refund,
-			refundId: "R-2",
-			move: "refund",
-			decidedBy: "shop",
-			reason: "RETURN",
-			value: { amount: "25.00" },
-		});
+		await refund("R-2", "25.00");
 		await tellAll();
 		const linesTo = (email: string) =>
 			site.mailbox

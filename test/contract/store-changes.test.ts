@@ -6,12 +6,13 @@ import { test } from "node:test";
 import { changeOrders, MAX_REQUESTS } from "../../src/conversions/change-orders.ts";
 import { decisionRequest } from "../../src/conversions/decide.ts";
 import type { Decided } from "../../src/conversions/deps.ts";
-import { creditStep } from "../../src/conversions/moves.ts";
 import { type OrderRequest, refuseBusy } from "../../src/conversions/order-request.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { creditStep } from "../../src/partners/later-credit.ts";
 import { ConflictError, repeatConflicts } from "../../src/store/conflict.ts";
 import {
 	type Conversion,
@@ -40,7 +41,7 @@ const PRICED = {
 	...{ commission: "50.00", network_fee: "1.00", rates: "50 1", fee_rate: "1" },
 	...{ first_partnership_id: null, first_commission: null },
 } as const;
-const deps = { clock: createClock(), random: createRandom() };
+const deps = { clock: createClock(), random: createRandom(), changes: CHANGES };
 
 type Kind = keyof typeof KINDS;
 

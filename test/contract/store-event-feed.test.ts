@@ -6,6 +6,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { approveDue } from "../../src/conversions/end-windows.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { NewMove } from "../../src/store/batch.ts";
 import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
@@ -179,7 +180,7 @@ eachDatabase("the feed of events", (database) => {
 			)
 			.execute(store.db);
 		const listener = await startListening(store, programme);
-		await approveDue({ store, clock: createClock(), random: createRandom() }, () => false);
+		await approveDue({ store, clock: createClock(), random: createRandom(), changes: CHANGES }, () => false);
 		await listener.catchUp();
 		equal(listener.told.length, 1_200);
 		ok(listener.told.every((line) => line.startsWith("approved burst ")));

@@ -8,10 +8,11 @@ import type { SharedCall } from "../../src/api/call-plan.ts";
 import { storeCalls } from "../../src/api/store-calls.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { refuseBusy } from "../../src/conversions/order-request.ts";
-import type { Report } from "../../src/conversions/record.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
+import type { Report } from "../../src/conversions/report.ts";
 import { succeed } from "../../src/domain/fault.ts";
 import { createKeyRing } from "../../src/domain/key-ring.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/programmes/keys.ts";
@@ -28,7 +29,7 @@ import { recordQueries } from "../support/query-plan.ts";
 import { addEngine, passInput, takeOne } from "../support/queue-rows.ts";
 import { addDelivery, addProgramme, delivered, failed, newConversion } from "../support/rows.ts";
 
-const DEPS = { clock: createClock(), random: createRandom() };
+const DEPS = { clock: createClock(), random: createRandom(), changes: CHANGES };
 const REPORT: Report = {
 	source: "postback",
 	orderId: "1",

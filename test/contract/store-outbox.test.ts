@@ -3,8 +3,10 @@
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { decideConversion, decideMany } from "../../src/conversions/decide.ts";
+import { changeOrders } from "../../src/conversions/change-orders.ts";
+import { decideConversion, decisionOn } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removeUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -12,7 +14,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { takeDue } from "../support/queue-rows.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../support/rows.ts";
 
-const deps = { clock: createClock(), random: createRandom() };
+const deps = { clock: createClock(), random: createRandom(), changes: CHANGES };
 
 eachDatabase("the outbox", (database) => {
 	const counts = async () => {
@@ -122,12 +124,10 @@ eachDatabase("the outbox", (database) => {
 		const requests = await Promise.all(
 			[ready, noUrl, noSecret].map(async ({ id }) => {
 				const conversion = await addConversion(store, id);
-				return { conversion, decision: { move: "approve", decidedBy: "shop" } } as const;
+				return decisionOn(conversion, { move: "approve", decidedBy: "shop" }, null);
 			}),
 		);
-		const { results, owed } = await store.transact((trx) =>
-			decideMany(trx, { ...deps, store }, requests, null),
-		);
+		const { results, owed } = await store.transact((trx) => changeOrders(trx, { ...deps, store }, requests));
 		deepEqual(
 			results.map((result) => result.ok && result.value.conversion.status),
 			["APPROVED", "APPROVED", "APPROVED"],

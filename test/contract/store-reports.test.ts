@@ -6,9 +6,11 @@ import { test } from "node:test";
 import { changeOrders } from "../../src/conversions/change-orders.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import { type Report, recordConversion } from "../../src/conversions/record.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
+import type { Report } from "../../src/conversions/report.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { repeatConflicts } from "../../src/store/conflict.ts";
 import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
@@ -84,7 +86,7 @@ function actOf(step: Step, nowMs: number, namesTime: boolean): Act | null {
 eachDatabase("reports of one order", (database) => {
 	const clock = createClock();
 	const random = createRandom();
-	const deps = () => ({ store: database.store, clock, random });
+	const deps = () => ({ store: database.store, clock, random, changes: CHANGES });
 
 	async function openProgramme(parksPixels: boolean): Promise<Programme> {
 		const programme = await addProgramme(database.store);

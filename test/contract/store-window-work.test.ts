@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import type { Status } from "../../src/domain/conversion.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -110,7 +111,7 @@ describe("ending the windows of conversions on PostgreSQL", () => {
 });
 
 function depsOf(store: Store) {
-	return { store, clock: createClock(), random: createRandom() };
+	return { store, clock: createClock(), random: createRandom(), changes: CHANGES };
 }
 
 /** Returns a store that does everything in the one transaction `db`. */

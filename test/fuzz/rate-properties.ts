@@ -2,10 +2,11 @@
 
 import { deepEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { appliedRatesOf, priceLaterCredit } from "../../src/conversions/later-credit.ts";
+import { appliedRatesOf } from "../../src/conversions/applied-rates.ts";
 import { formatMinor } from "../../src/domain/money.ts";
 import { amountLeft, type ProgrammeRates, type Rate, writeRates } from "../../src/domain/rate.ts";
 import type { RateHistory } from "../../src/domain/rate-history.ts";
+import { priceLaterCredit } from "../../src/partners/later-credit.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import { newConversion } from "../support/rows.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";

@@ -5,6 +5,7 @@ import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { exportConversions } from "../../src/conversions/export.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { hasReached } from "../../src/store/queries/announced-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
@@ -29,7 +30,7 @@ const HISTORY = { RECORDED: ["RECORDED"], PARKED: ["PARKED"], EXPIRED: ["PARKED"
 const MOVE_TO = { RECORDED: "record", PARKED: "park", EXPIRED: "expire" } as const;
 
 const clock = createClock();
-const deps = { clock, random: createRandom() };
+const deps = { clock, random: createRandom(), changes: CHANGES };
 
 /** Records the order again in place of the expired conversion, as the shop's sale report does. */
 async function renew(store: Store, trx: Db, known: Conversion): Promise<void> {

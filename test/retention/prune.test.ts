@@ -6,7 +6,7 @@ import { beforeEach, test } from "node:test";
 import type { Insertable } from "kysely";
 import { createKeyRing } from "../../src/domain/key-ring.ts";
 import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
-import { MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
+import { CHANGES, MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { addClicks, EVER, sumClicks } from "../../src/store/queries/clicks.ts";
@@ -325,6 +325,7 @@ eachDatabase("retention", (database) => {
 			store,
 			clock,
 			random: createRandom(),
+			changes: CHANGES,
 			log,
 			mails: MAIL_OFF,
 			publicUrl: "https://ringback.example",

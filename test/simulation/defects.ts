@@ -55,7 +55,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an event for a partner is lost",
 		promise: "2 each move creates one event",
 		seed: 2,
-		module: () => import("../../src/conversions/partner-events.ts"),
+		module: () => import("../../src/partners/partner-events.ts"),
 		replaces: "partnerEventsOf",
 		by:
 			(genuine) =>
@@ -66,7 +66,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a partner is told about the sale of another",
 		promise: "the body describes the event as it happened",
 		seed: 1,
-		module: () => import("../../src/conversions/partner-events.ts"),
+		module: () => import("../../src/partners/partner-events.ts"),
 		replaces: "partnerEventsOf",
 		by: (genuine) => {
 			const targets = new Map<number, ReturnType<typeof genuine>[number]["target"]>();
@@ -251,12 +251,12 @@ export const DEFECTS: readonly Defect[] = [
 				),
 	}),
 	defect({
-		name: "the ledger follows no move",
+		name: "the ledger is missing in the list of modules",
 		promise: "9 entries add up to what a conversion owes",
 		seed: 2,
-		module: () => import("../../src/conversions/ledger-entries.ts"),
-		replaces: "entriesOf",
-		by: () => () => [],
+		module: () => import("../../src/modules.ts"),
+		replaces: "CHANGES",
+		by: (genuine) => ({ ...genuine, modules: genuine.modules.filter(({ name }) => name !== "ledger") }),
 	}),
 	defect({
 		name: "an approval writes no entry",

@@ -5,11 +5,11 @@ import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/send-buffer.ts";
 import type { KeyRing } from "../../src/domain/key-ring.ts";
+import type { JobWorkDeps } from "../../src/jobs/work.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
-import { MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
+import { CHANGES, MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
-import type { StatementsDeps } from "../../src/statements/deps.ts";
 import { givenWire } from "../../src/store/queries/known-network.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -69,6 +69,7 @@ const PUBLIC_URL = "https://ringback.example";
 export class ServiceProcess implements Owner {
 	readonly number: number;
 	readonly random: Random;
+	readonly changes = CHANGES;
 	readonly mishaps: Mishaps;
 	readonly store: ProcessStore;
 	isAlive = true;
@@ -130,10 +131,10 @@ export class ServiceProcess implements Owner {
 	}
 
 	/** Dependencies of the use cases about statements and jobs. */
-	get statementsDeps(): StatementsDeps {
-		const { store, random } = this;
+	get statementsDeps(): JobWorkDeps {
+		const { store, random, changes } = this;
 		const { clock, mails } = this.#parts;
-		return { store, clock, random, mails, keyRing: this.#site.keyRing, publicUrl: PUBLIC_URL };
+		return { store, clock, random, changes, mails, keyRing: this.#site.keyRing, publicUrl: PUBLIC_URL };
 	}
 
 	get #parts(): Running {
@@ -142,7 +143,7 @@ export class ServiceProcess implements Owner {
 	}
 
 	async #open(machine: Clock): Promise<void> {
-		const { store, random } = this;
+		const { store, random, changes } = this;
 		const site = this.#site;
 		const log = attentiveLog(site);
 		const clock = await openSharedClock(machine, store.readTime);
@@ -154,6 +155,7 @@ export class ServiceProcess implements Owner {
 			store,
 			clock,
 			random,
+			changes,
 			log,
 			mails,
 			publicUrl: PUBLIC_URL,
@@ -163,13 +165,22 @@ export class ServiceProcess implements Owner {
 			moduleChores: MODULE_CHORES,
 			keyRing: site.keyRing,
 		});
-		const jobDeps = { store, clock, random, log, mails, keyRing: site.keyRing, publicUrl: PUBLIC_URL };
+		const jobDeps = {
+			store,
+			clock,
+			random,
+			changes,
+			log,
+			mails,
+			keyRing: site.keyRing,
+			publicUrl: PUBLIC_URL,
+		};
 		this.#running = {
 			clock,
 			chores,
 			jobs: site.hasJobs ? startModuleChores(jobDeps, MODULE_CHORES, "every process") : null,
 			mails,
-			intake: createIntake({ store, clock: intakeClock, random, log }),
+			intake: createIntake({ store, clock: intakeClock, random, changes, log }),
 			engine: new Engine({
 				store,
 				clock,

@@ -10,6 +10,7 @@ import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { succeed } from "../../src/domain/fault.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { resendFailed, type SeenDelivery, sendSeen } from "../../src/programmes/resend.ts";
+import { refundRequest } from "../../src/refunds/refund.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
@@ -293,8 +294,8 @@ function requestFor(
 	const reason = act.kind === "approve" ? undefined : REASONS.find((known) => known === act.reason);
 	if (act.kind === "refund") {
 		const { refundId, amount } = act;
-		const refund = { move: "refund", decidedBy: "shop", programId: programme.public_id, refundId } as const;
-		return decisionRequest(
+		const refund = { move: "refund", decidedBy: "shop", refundId } as const;
+		return refundRequest(
 			programme,
 			{ orderId, eventType },
 			{ ...refund, value: { amount }, reason: reason ?? "OTHER" },

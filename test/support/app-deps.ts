@@ -6,6 +6,7 @@ import type { AllDeps } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
 import { createKeyRing } from "../../src/domain/key-ring.ts";
 import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
 import { NOTHING_READ } from "../../src/store/queries/system.ts";
@@ -45,6 +46,7 @@ export const MAIL_OFF: MailDispatcher = {
 export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | "log">): AllDeps {
 	return {
 		...parts,
+		changes: CHANGES,
 		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
 		network: createKnownNetwork(parts, null),
 		publicUrl: "https://ringback.example",

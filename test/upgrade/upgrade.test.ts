@@ -9,6 +9,7 @@ import { recordConversion } from "../../src/conversions/record.ts";
 import { EVENT_TYPES } from "../../src/domain/conversion.ts";
 import { findCommission } from "../../src/domain/rate.ts";
 import { ALL_EVENTS, type ReceiverId } from "../../src/domain/receiver.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
 import { commissionsOf } from "../../src/store/queries/credits.ts";
@@ -172,7 +173,7 @@ for (const kind of DATABASE_KINDS) {
 		test("sales that came before keep their rates when their partner changes, and charge the fee of the upgrade if nobody brought them", async () => {
 			// The database notes the present rates at its own time, so the test goes on after that.
 			const clock = createClock(Date.UTC(2090, 0));
-			const deps = { store, clock, random: createRandom() };
+			const deps = { store, clock, random: createRandom(), changes: CHANGES };
 			const staff = await signInAs(store, await addPerson(store, "staff"));
 			await store.transact(async (trx) => {
 				const programme = await lockProgramme(trx, 4);

@@ -14,6 +14,7 @@ import {
 	type FaultKind,
 	problemBody,
 } from "../../domain/fault.ts";
+import type { RefundOutcome } from "../../refunds/refund.ts";
 import {
 	ALIVE,
 	ANSWERS_KEPT_BODY,
@@ -264,7 +265,7 @@ const EXAMPLE_ANSWER = {
 
 interface DecisionWords extends Pick<SignedCall, "operationId" | "summary" | "description"> {
 	event: EventName;
-	outcome: DecisionOutcome;
+	outcome: DecisionOutcome | RefundOutcome;
 }
 
 function decisionCall({ event, outcome, description, ...names }: DecisionWords): SignedCall {

@@ -106,6 +106,8 @@ const FIND_TOLD_EVENTS = hotStatement<ToldEvent>(
 
 const READS: Omit<BatchStore, "write"> = {
 	async look(db, { nonces, orders, programmeIds }): Promise<Looked> {
+		if (nonces.length + orders.length + programmeIds.length === 0)
+			return { usedNonces: new Set(), conversions: [], shops: [] };
 		const rows = await LOOK.run(db, [
 			...arraysOf(NONCE_KEY, nonces),
 			...arraysOf(ORDER, distinctOrders(orders)),

@@ -88,7 +88,7 @@ export const COLUMNS = {
 	rates: { kind: "text", isNullable: true, changedBy: "decision" },
 	/**
 	 * Rate of the network fee, which is fixed when the conversion is recorded or confirmed, also if no fee is charged now.
-	 * Null for a parked conversion, and for one that an earlier version recorded. `feeRateOf` in conversions/later-credit.ts
+	 * Null for a parked conversion, and for one that an earlier version recorded. `feeRateOf` in partners/later-credit.ts
 	 * then finds the rate.
 	 */
 	fee_rate: { kind: "text", isNullable: true, changedBy: "decision" },

@@ -1,11 +1,11 @@
 // The page of a conversion. It shows the facts, the history, the refunds and the callbacks, and has the
 // buttons to approve, reject or reverse it.
 
-import { refundOutcome } from "../../conversions/refund.ts";
 import { announcedBy } from "../../domain/conversion.ts";
 import { addAmounts } from "../../domain/money.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
+import { refundOutcome } from "../../refunds/refund.ts";
 import {
 	type Conversion,
 	findByPublicId,

@@ -1,13 +1,13 @@
 // The section of a conversion's page that lists its refunds, with the form to refund a part of its value.
 
 import { judgeRight } from "../../conversions/decide.ts";
-import { refundableOf, refundOutcome } from "../../conversions/refund.ts";
 import { REASONS } from "../../domain/conversion.ts";
 import { type Fault, plainWords } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { findRefundObstacle } from "../../domain/refund.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { refundFromPage } from "../../jobs/refund-from-page.ts";
+import { refundableOf, refundOutcome } from "../../refunds/refund.ts";
 import { type Conversion, findByPublicId } from "../../store/queries/conversions.ts";
 import type { ListedRefund } from "../../store/queries/refunds.ts";
 import { titleCase } from "../conversion-ui.ts";

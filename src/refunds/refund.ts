@@ -1,8 +1,20 @@
 // Refunds a part of a conversion's value. The shop reports refunds of its customers over the API, in files and on the
-// conversion's page. A refund of everything that is left is a reversal. decide.ts makes requests of refunds, together
-// with other decisions.
+// conversion's page. A refund of everything that is left is a reversal.
 
+import { appliedRatesOf } from "../conversions/applied-rates.ts";
+import {
+	type DecidedRequest,
+	foreseeJudged,
+	type OrderName,
+	requestByOrder,
+	requestOn,
+} from "../conversions/decide.ts";
+import type { Decided } from "../conversions/deps.ts";
+import type { Step } from "../conversions/moves.ts";
+import type { Judgement, OrderRequest } from "../conversions/order-request.ts";
 import type { Reason } from "../domain/conversion.ts";
+import type { Result } from "../domain/fault.ts";
+
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { writeRates } from "../domain/rate.ts";
 import {
@@ -13,10 +25,8 @@ import {
 	type Refundable,
 } from "../domain/refund.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
-import type { StoredRefund } from "./deps.ts";
-import { appliedRatesOf } from "./later-credit.ts";
-import type { RefundStep, Step } from "./moves.ts";
-import type { Judgement } from "./order-request.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { RefundStep, StoredRefund } from "./refund-changes.ts";
 
 /** A refund that was asked for. Only the shop refunds, because the money is its own. */
 export interface RefundDecision extends AskedRefund {
@@ -25,17 +35,54 @@ export interface RefundDecision extends AskedRefund {
 	reason: Reason;
 }
 
-export interface RefundedRequest {
-	/** The conversion before and after the refund. */
-	before: Conversion;
-	conversion: Conversion;
-	/** "already" if the same refund was stored before. */
-	outcome: "changed" | "already";
+export interface RefundedRequest extends DecidedRequest {
 	refund: StoredRefund;
 }
 
+export type RefundOutcome = "REFUNDED" | "REVERSED";
+
+/** Prepares a refund of a conversion that the caller has read. */
+export function refundOn(
+	conversion: Conversion,
+	decision: RefundDecision,
+	personId: number | null,
+): OrderRequest<RefundedRequest> {
+	const request = requestOn<RefundedRequest>(conversion, (present, { known }) =>
+		judgeOn(present, known.refunds, decision, personId, (refunded) => refunded),
+	);
+	return { ...request, needsRefunds: true };
+}
+
+/** Prepares a refund of an order. */
+export function refundRequest(
+	programme: Pick<Programme, "id">,
+	order: OrderName,
+	decision: RefundDecision,
+): OrderRequest<Decided<RefundOutcome>> {
+	const request = requestByOrder<Decided<RefundOutcome>>(programme, order, (present, { known }) =>
+		judgeOn(present, known.refunds, decision, null, ({ conversion, refund }) => ({
+			outcome: refundOutcome(refund),
+			conversion,
+			showsPixelWorks: false,
+			refund,
+		})),
+	);
+	return { ...request, needsRefunds: true };
+}
+
+/** Returns what a refund of this conversion would do. It changes nothing. */
+export function foreseeRefund(
+	conversion: Conversion,
+	refunds: readonly StoredRefund[],
+	decision: RefundDecision,
+	nowMs: number,
+): Result<RefundedRequest> {
+	const judged = judgeOn(conversion, refunds, decision, null, (refunded) => refunded);
+	return foreseeJudged(conversion, judged, nowMs);
+}
+
 /** Judges a refund on the present conversion and its earlier refunds. */
-export function judgeRefundOn<Done>(
+function judgeOn<Done>(
 	present: Conversion,
 	refunds: readonly StoredRefund[],
 	decision: RefundDecision,
@@ -94,7 +141,7 @@ function knownRefundOf({ refund_id, amount, basket_value }: RefundStep): KnownRe
 }
 
 /** Returns the outcome word of a refund. It is the same whether the refund is stored now or was stored before. */
-export function refundOutcome({ basket_value }: Pick<StoredRefund, "basket_value">): "REFUNDED" | "REVERSED" {
+export function refundOutcome({ basket_value }: Pick<StoredRefund, "basket_value">): RefundOutcome {
 	return isFullRefund({ basketValue: basket_value }) ? "REVERSED" : "REFUNDED";
 }
 

@@ -3,16 +3,17 @@
 // confirmed. The partner that had the conversion first keeps the commission with which it was recorded, so a credit that
 // goes away and comes back changes nothing.
 
+import { appliedRatesOf } from "../conversions/applied-rates.ts";
+import type { Change } from "../conversions/moves.ts";
+import type { Credit } from "../domain/credit.ts";
 import { zeroIn } from "../domain/money.ts";
 import {
 	type AppliedRate,
 	type AppliedRates,
 	amountLeft,
-	importedAmount,
 	isNoRate,
 	noRates,
 	readAppliedRate,
-	readAppliedRates,
 	writeAppliedRate,
 	writeRates,
 } from "../domain/rate.ts";
@@ -60,18 +61,6 @@ export function priceLaterCredit(
 	}
 }
 
-/** Returns the rates from which the present amounts of a conversion are computed. */
-export function appliedRatesOf(conversion: Conversion): AppliedRates {
-	const { rates, currency, basket_value: basketValue, commission, network_fee } = conversion;
-	if (rates !== null) return readAppliedRates(rates, zeroIn(currency));
-	// An imported conversion starts without rates. The first change of its amounts stores its original amounts in their
-	// place, so that later ones are not computed from rounded amounts.
-	return {
-		commission: importedAmount(commission, basketValue),
-		fee: importedAmount(network_fee, basketValue),
-	};
-}
-
 /** Returns the time whose rates count: the shop's confirmation of a pixel's report, or the recording. */
 function ratedAtMs({ confirmed_at_ms, created_at_ms }: Conversion): number {
 	return confirmed_at_ms ?? created_at_ms;
@@ -101,4 +90,9 @@ function firstCreditOf(
 	return present === null
 		? null
 		: { partnershipId: present, commission: appliedRatesOf(conversion).commission };
+}
+
+/** Returns the step that changes a credit. If the partner stays, `priced` is null, and the amounts stay, too. */
+export function creditStep(credit: Credit, priced: PricedCredit | null): Change & { credit: Credit } {
+	return { move: "credit", change: priced ?? {}, credit };
 }

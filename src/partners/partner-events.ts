@@ -3,14 +3,14 @@
 // former one hears that it was reversed, and the new one hears of its present status. Reversed is the last that a partner
 // hears of a sale, also if the sale comes back to it, because each event of a sale is sent to a receiver only once.
 
+import type { MadeMove } from "../conversions/change-module.ts";
 import { partnerEventOf } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "../domain/partner-event.ts";
 import { isChosen } from "../domain/receiver.ts";
-import type { CreditablePartnership, PartnerTarget, ToldEvent } from "../store/batch.ts";
+import type { CreditablePartnership, PartnerTarget } from "../store/batch.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
-import type { CreditedMove } from "./credited-move.ts";
 
 export interface PartnerEvent {
 	target: PartnerTarget;
@@ -18,42 +18,34 @@ export interface PartnerEvent {
 	body: string;
 }
 
-/** What was told of a conversion before, and the codes of links. */
-interface Known {
-	told: readonly Pick<ToldEvent, "receiver_id" | "name">[];
-	linkCodes: ReadonlyMap<number, string>;
-}
-
-export function partnerEventsOf(made: CreditedMove, known: Known): PartnerEvent[] {
-	return [...eventsOfReassignment(made, known), ...eventsOfMove(made, known)];
+/** Returns the events for partners. `made.known` must have the credit after the move. */
+export function partnerEventsOf(made: MadeMove): PartnerEvent[] {
+	return [...eventsOfReassignment(made), ...eventsOfMove(made)];
 }
 
 /** Returns the event for the former partner, if it was told of the sale and not yet that it was reversed. */
-function eventsOfReassignment(
-	{ move, before, creditBefore, creditedBefore, creditedAfter }: CreditedMove,
-	known: Known,
-): PartnerEvent[] {
-	const target = creditedBefore?.target;
-	if (move !== "credit" || before === null || creditBefore === undefined) return [];
-	if (!target || creditedBefore?.id === creditedAfter?.id) return [];
+function eventsOfReassignment(made: MadeMove): PartnerEvent[] {
+	const { move, before, knownBefore, known } = made;
+	const { credit, credited } = knownBefore;
+	const target = credited?.target;
+	if (move !== "credit" || before === null || credit === undefined) return [];
+	if (!target || credited?.id === known.credited?.id) return [];
 	if (!known.told.some(({ receiver_id }) => receiver_id === target.receiverId)) return [];
 	// The former partner gets the amounts that it knows, which are those before the move.
-	return eventFor(creditedBefore, creditBefore, known, "conversion.reversed", before, REASSIGNED);
+	return eventFor(made, credited, credit, "conversion.reversed", before, REASSIGNED);
 }
 
-function eventsOfMove(
-	{ move, after, creditAfter, creditedAfter }: CreditedMove,
-	known: Known,
-): PartnerEvent[] {
+function eventsOfMove(made: MadeMove): PartnerEvent[] {
+	const { move, after, known } = made;
 	const event = partnerEventOf(move, after.status);
-	if (event === null || creditAfter === undefined) return [];
-	return eventFor(creditedAfter, creditAfter, known, event, after, after.reason);
+	if (event === null || known.credit === undefined) return [];
+	return eventFor(made, known.credited, known.credit, event, after, after.reason);
 }
 
 function eventFor(
+	{ known: { told }, batch: { linkCodes } }: MadeMove,
 	partnership: CreditablePartnership | undefined,
 	credit: Credit,
-	{ told, linkCodes }: Known,
 	name: EventName,
 	conversion: Conversion,
 	reason: PartnerEventSubject["reason"],
