@@ -62,7 +62,7 @@ export function storeCalls(
 ): Promise<Attempt> {
 	const turns = calls.length > 1 ? TURNS_TOGETHER : undefined;
 	return attempt((onCommit) =>
-		repeatConflicts(() => storeTogether(deps, calls, maxLockWaitMs, onCommit), turns),
+		repeatConflicts(deps.clock, () => storeTogether(deps, calls, maxLockWaitMs, onCommit), turns),
 	);
 }
 
@@ -70,7 +70,7 @@ export function storeCalls(
 export function storeLoneCall({ store, clock }: StoringDeps, call: LoneCall): Promise<Attempt> {
 	const nonces = call.caller === null ? [] : [call.caller.nonce];
 	return attempt((onCommit) =>
-		repeatConflicts(() =>
+		repeatConflicts(clock, () =>
 			store.transact(async (trx) => {
 				const { usedNonces } = await store.batch.look(trx, { nonces, orders: [], programmeIds: [] });
 				const isReplayed = nonces.some((nonce) => usedNonces.has(keyOfNonce(nonce)));

@@ -356,7 +356,7 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 		await changeBatch(trx, job.id, batch.seq, { verdicts: writeVerdicts(judged) });
 		return advanceApplied(trx, job, batch, summaryWith(job, judged), clock.nowMs());
 	};
-	const done = await repeatConflicts(() => store.transact(apply));
+	const done = await repeatConflicts(clock, () => store.transact(apply));
 	if (done !== undefined) store.announceDue(owed);
 	mails.wake();
 	return done;

@@ -301,7 +301,7 @@ eachDatabase("refunds", (database) => {
 		let turns = 0;
 		await rival.transact(async (trx) => {
 			ok((await recordConversion(trx, { ...site.deps, store: rival }, programme, report)).ok);
-			const batch = repeatConflicts(() =>
+			const batch = repeatConflicts(clock, () =>
 				store.transact((own) => {
 					turns++;
 					return changeOrders<Decided<string>>(own, site.deps, [

@@ -145,7 +145,7 @@ eachDatabase("storing status changes", (database) => {
 		const { kind, store, rival } = database;
 		let turns = 0;
 		const judge = () =>
-			repeatConflicts(() =>
+			repeatConflicts(deps.clock, () =>
 				store.transact((trx) => {
 					turns++;
 					return changeOrders(trx, { ...deps, store }, [request]);
@@ -284,7 +284,9 @@ eachDatabase("storing status changes", (database) => {
 		for (let round = 0; round < 5; round++) {
 			const requests = (await prepareAll(programme, 4)).map(requestOnce);
 			const change = (own: Store, some: typeof requests) =>
-				repeatConflicts(() => own.transact((trx) => changeOrders(trx, { ...deps, store: own }, some)));
+				repeatConflicts(deps.clock, () =>
+					own.transact((trx) => changeOrders(trx, { ...deps, store: own }, some)),
+				);
 			const made = await Promise.all([change(store, requests), change(rival, requests.toReversed())]);
 			const results = made.flatMap((one) => one.results);
 			equal(results.filter((result) => result.ok).length, requests.length);

@@ -100,7 +100,7 @@ eachDatabase("reports of one order", (database) => {
 	}
 
 	async function report(programme: Programme, said: Report, store: Store = database.store) {
-		const result = await repeatConflicts(() =>
+		const result = await repeatConflicts(clock, () =>
 			store.transact((trx) => recordConversion(trx, deps(), programme, said)),
 		);
 		ok(result.ok);

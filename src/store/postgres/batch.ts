@@ -356,16 +356,16 @@ export async function write(
 			eventIds: (row.eventIds ?? []).map(Number),
 		};
 	} catch (error) {
-		throw isConflict(error) ? new ConflictError(error) : error;
+		throw isConflict(error, rows) ? new ConflictError(error) : error;
 	}
 }
 
-function isConflict(error: unknown): boolean {
-	return (
-		error instanceof pg.DatabaseError &&
-		error.code === UNIQUE_VIOLATION &&
-		CONTESTED_INDEXES.includes(error.constraint)
-	);
+function isConflict(error: unknown, { changed = [] }: Partial<BatchRows>): boolean {
+	if (!(error instanceof pg.DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
+	if (!CONTESTED_INDEXES.includes(error.constraint)) return false;
+	// A conversion that is replaced may get an order id that a shop has used. The same would happen in the next turn.
+	const renamed = changed.filter(({ before, after }) => before.order_id !== after.order_id);
+	return !renamed.some(({ after }) => error.detail?.includes(`, ${after.order_id}, `) === true);
 }
 
 export const POSTGRES_BATCH: BatchStore = {
