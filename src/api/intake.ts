@@ -17,15 +17,9 @@ import { ConflictError } from "../store/conflict.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import type { Answer } from "./answers.ts";
-import type { IntakeCall, SharedCall } from "./call-plan.ts";
+import type { IntakeCall, LoneCall, SharedCall } from "./call-plan.ts";
 import type { StoringWatch } from "./deps.ts";
-import {
-	type Attempt,
-	type FailedAttempt,
-	type StoringDeps,
-	storeCalls,
-	storeLoneCall,
-} from "./store-calls.ts";
+import { type Failure, type StoringDeps, storeCalls, storeLoneCall } from "./store-calls.ts";
 
 /**
  * Maximum number of single calls in one transaction. The same limit applies to the total number of items in
@@ -104,13 +98,21 @@ export function createIntake(deps: IntakeDeps): Intake {
 	});
 
 	async function storeBatch(calls: readonly SharedCall[], answer: AnswerCall): Promise<void> {
-		const attempt = await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS);
-		if (attempt.ok || !isWorthRetrying(attempt, calls.length)) {
-			for (const index of calls.keys()) answer(index, resultAt(attempt, index));
+		const indexOf = new Map<IntakeCall, number>(calls.map((call, index) => [call, index]));
+		const left = new Set<IntakeCall>(calls);
+		const answerCall: AnswerOf = (call, result) => {
+			left.delete(call);
+			answer(indexOf.get(call) ?? -1, result);
+		};
+		const failure = await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS, answerCall);
+		if (failure === null) return;
+		const open = calls.filter((call) => left.has(call));
+		if (!isWorthRetrying(failure, open.length)) {
+			for (const call of open) answerCall(call, resultOf(failure));
 			return;
 		}
-		deps.log.warn({ err: attempt.error, calls: calls.length }, "calls could not be stored together");
-		held.add(await storeOneByOne(deps, calls, answer));
+		deps.log.warn({ err: failure.error, calls: open.length }, "calls could not be stored together");
+		held.add(await storeOneByOne(deps, open, answerCall));
 	}
 
 	function hasRoom(call: SharedCall): boolean {
@@ -122,29 +124,44 @@ export function createIntake(deps: IntakeDeps): Intake {
 
 	return {
 		async accept(call) {
-			if (call.runsAlone === true) return resultAt(noteAttempt(deps, await storeLoneCall(deps, call)), 0);
+			if (call.runsAlone === true) return storeLone(deps, call);
 			return hasRoom(call) ? batcher.add(call) : undefined;
 		},
 	};
 }
 
 type AnswerCall = (index: number, result: Promise<Result<Answer>>) => void;
+type AnswerOf = (call: IntakeCall, result: Promise<Result<Answer>>) => void;
 
-/** Stores the calls together, and notifies the engines of the events that they owe. Never rejects. */
+/** Stores calls, notifies the engines of the events that they owe, and answers those that are stored. Never rejects. */
 async function tryToStore(
 	deps: IntakeDeps,
 	calls: readonly SharedCall[],
 	maxLockWaitMs: LockWaitMs,
-): Promise<Attempt> {
-	return noteAttempt(deps, await storeCalls(deps, calls, maxLockWaitMs));
+	answer: AnswerOf,
+): Promise<Failure | null> {
+	const failure = await storeCalls(deps, calls, maxLockWaitMs, ({ results, owed }) => {
+		deps.store.announceDue(owed);
+		for (const [call, result] of results) answer(call, Promise.resolve(result));
+	});
+	noteOutcome(deps, failure);
+	return failure;
 }
 
-function noteAttempt({ store, storing }: IntakeDeps, attempt: Attempt): Attempt {
-	if (attempt.ok) store.announceDue(attempt.owed);
+async function storeLone(deps: IntakeDeps, call: LoneCall): Promise<Result<Answer>> {
+	let result: Result<Answer> | undefined;
+	const failure = await storeLoneCall(deps, call, ({ results }) => {
+		result = results.get(call);
+	});
+	noteOutcome(deps, failure);
+	if (failure !== null) return resultOf(failure);
+	if (result === undefined) throw new Error("a stored call has no result");
+	return result;
+}
+
+function noteOutcome({ storing }: IntakeDeps, failure: Failure | null): void {
 	// A conflict says nothing about the database.
-	if (attempt.ok || !(attempt.error instanceof ConflictError))
-		storing?.note(attempt.ok ? null : attempt.error);
-	return attempt;
+	if (!(failure?.error instanceof ConflictError)) storing?.note(failure === null ? null : failure.error);
 }
 
 /**
@@ -155,22 +172,23 @@ function noteAttempt({ store, storing }: IntakeDeps, attempt: Attempt): Attempt 
 async function storeOneByOne(
 	deps: IntakeDeps,
 	calls: readonly SharedCall[],
-	answer: AnswerCall,
+	answer: AnswerOf,
 ): Promise<Iterable<number>> {
 	const { clock, stopSignal } = deps;
 	const untilMs = clock.nowMs() + MAX_RETRY_MS;
-	const lockedProgrammes = new Map<number, Attempt>();
-	let unavailable: Attempt | undefined;
-	for (const [index, call] of calls.entries()) {
-		let attempt = unavailable ?? lockedProgrammes.get(call.programme.id);
-		if (attempt === undefined) {
+	const lockedProgrammes = new Map<number, Failure>();
+	let unavailable: Failure | undefined;
+	for (const call of calls) {
+		let failure: Failure | null = unavailable ?? lockedProgrammes.get(call.programme.id) ?? null;
+		if (failure === null) {
 			if (clock.nowMs() >= untilMs || stopSignal?.aborted === true) break;
-			attempt = await tryToStore(deps, [call], SINGLE_LOCK_WAIT_MS);
+			failure = await tryToStore(deps, [call], SINGLE_LOCK_WAIT_MS, answer);
 		}
-		answer(index, resultAt(attempt, 0));
-		if (attempt.ok) continue;
-		if (waitedForLock(attempt.error)) lockedProgrammes.set(call.programme.id, attempt);
-		else if (isDatabaseUnavailable(attempt.error) && !wasEndedForOthers(attempt.error)) unavailable = attempt;
+		if (failure === null) continue;
+		answer(call, resultOf(failure));
+		const { error } = failure;
+		if (waitedForLock(error)) lockedProgrammes.set(call.programme.id, failure);
+		else if (isDatabaseUnavailable(error) && !wasEndedForOthers(error)) unavailable = failure;
 	}
 	return lockedProgrammes.keys();
 }
@@ -200,7 +218,7 @@ function sizeOf({ size = 1 }: SharedCall): number {
 	return Math.max(1, size);
 }
 
-function isWorthRetrying({ error, isUncertain }: FailedAttempt, calls: number): boolean {
+function isWorthRetrying({ error, isUncertain }: Failure, calls: number): boolean {
 	if (isUncertain) return false;
 	// The database ended this transaction to let another one proceed, so a retry succeeds even for a single
 	// call.
@@ -208,12 +226,8 @@ function isWorthRetrying({ error, isUncertain }: FailedAttempt, calls: number): 
 	return calls > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
 }
 
-async function resultAt(attempt: Attempt, index: number): Promise<Result<Answer>> {
-	if (!attempt.ok) {
-		if (attempt.error instanceof ConflictError) return refuseBusy();
-		throw attempt.error;
-	}
-	const result = attempt.results[index];
-	if (result === undefined) throw new Error("a stored call has no result");
-	return result;
+/** Returns the answer to a call that was not stored. It rejects if our side failed. */
+async function resultOf({ error }: Failure): Promise<Result<Answer>> {
+	if (error instanceof ConflictError) return refuseBusy();
+	throw error;
 }

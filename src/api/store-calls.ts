@@ -1,17 +1,16 @@
 // Stores a batch of calls. It is read, judged in memory and written at once (conversions/change-orders.ts), together with
 // what belongs to the calls themselves: used nonces, the inbound log, first times of programmes and uses of keys.
 //
-//   look ─▶ lock what may change ─▶ judge and answer ─▶ write
+//   look ─▶ calls that change no stored conversion: judge and answer ─▶ write, which commits by itself (PostgreSQL)
+//     └───▶ all others, in a transaction: lock what may change ─▶ judge and answer ─▶ write
 //
-// On PostgreSQL a batch that changes no stored conversion has nothing to lock. Its write is one statement, which commits
-// by itself. All transactions take their locks in the same order: existing conversions, nonces, new orders, and at the end
-// programmes and keys, each in the order of its key. Nothing here changes cached rows, such as a call's programme, because
-// the commit may fail.
+// So a new sale does not wait for the lock of another call. All transactions take their locks in the same order: existing
+// conversions, nonces, new orders, and at the end programmes and keys, each in the order of its key. Nothing here changes
+// cached rows, such as a call's programme, because the commit may fail.
 
 import { idsToLock, judgeFound, lockFound, ordersOf } from "../conversions/change-orders.ts";
-import type { Decided, InTransaction } from "../conversions/deps.ts";
+import type { InTransaction } from "../conversions/deps.ts";
 import type { Found } from "../conversions/facts.ts";
-import type { OrderRequest } from "../conversions/order-request.ts";
 import { type Result, refusalOf } from "../domain/fault.ts";
 import { KEY_USE_NOTED_EVERY_MS } from "../programmes/callers.ts";
 import {
@@ -27,7 +26,7 @@ import {
 import { repeatConflicts } from "../store/conflict.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import { type Db, type LockWaitMs, type Store, UncertainWrite } from "../store/store.ts";
-import type { Answer, Outcome } from "./answers.ts";
+import type { Answer } from "./answers.ts";
 import type { IntakeCall, LoneCall, RequestResult, SharedCall } from "./call-plan.ts";
 import { inboundRow, refusedRow } from "./inbound-log.ts";
 
@@ -35,17 +34,14 @@ export interface StoringDeps extends InTransaction {
 	store: Pick<Store, "db" | "transact" | "batch" | "writeAlone">;
 }
 
-export type Attempt = Stored | FailedAttempt;
-
-interface Stored {
-	ok: true;
-	/** Results in the order of the calls. */
-	results: readonly Result<Answer>[];
+/** Calls that are stored. */
+export interface Stored {
+	results: ReadonlyMap<IntakeCall, Result<Answer>>;
+	/** Deliveries that became due, to be announced to the engines. */
 	owed: Owed;
 }
 
-export interface FailedAttempt {
-	ok: false;
+export interface Failure {
 	error: unknown;
 	/** True if the calls may have been stored although the attempt failed. */
 	isUncertain: boolean;
@@ -54,91 +50,146 @@ export interface FailedAttempt {
 /** Maximum number of times that a batch of several calls is judged together. After that its calls are stored one by one. */
 const TURNS_TOGETHER = 2;
 
-/** Stores calls together, all of them or none. Never rejects. */
+/**
+ * Stores calls. Those that change no stored conversion come first, so that they never wait for a lock. `onStored` is called
+ * with each part of the calls that is stored. Resolves to null, or to the failure of the calls that are not stored. Never
+ * rejects.
+ */
 export function storeCalls(
 	deps: StoringDeps,
 	calls: readonly SharedCall[],
 	maxLockWaitMs: LockWaitMs,
-): Promise<Attempt> {
+	onStored: (stored: Stored) => void,
+): Promise<Failure | null> {
+	const left = new Set(calls);
 	const turns = calls.length > 1 ? TURNS_TOGETHER : undefined;
-	return attempt((onCommit) =>
-		repeatConflicts(deps.clock, () => storeTogether(deps, calls, maxLockWaitMs, onCommit), turns),
-	);
+	return attempt((onCommit) => {
+		const note = (stored: Stored): void => {
+			for (const call of stored.results.keys()) left.delete(call as SharedCall);
+			onStored(stored);
+		};
+		return repeatConflicts(
+			deps.clock,
+			() => storeLeft(deps, [...left], maxLockWaitMs, onCommit, note),
+			turns,
+		);
+	});
 }
 
 /** Stores a call that runs alone, in a transaction that answers it. Never rejects. */
-export function storeLoneCall({ store, clock }: StoringDeps, call: LoneCall): Promise<Attempt> {
+export function storeLoneCall(
+	{ store, clock }: StoringDeps,
+	call: LoneCall,
+	onStored: (stored: Stored) => void,
+): Promise<Failure | null> {
 	const nonces = call.caller === null ? [] : [call.caller.nonce];
-	return attempt((onCommit) =>
-		repeatConflicts(clock, () =>
+	return attempt(async (onCommit) => {
+		const result = await repeatConflicts(clock, () =>
 			store.transact(async (trx) => {
 				const { usedNonces } = await store.batch.look(trx, { nonces, orders: [], programmeIds: [] });
 				const isReplayed = nonces.some((nonce) => usedNonces.has(keyOfNonce(nonce)));
 				const result = isReplayed ? refusalOf("replayed_nonce", {}) : await call.answer(trx);
 				await store.batch.write(trx, rowsOfCalls([{ call, isReplayed, decided: [], result }], clock.nowMs()));
 				onCommit();
-				return { results: [result], owed: NOTHING_OWED };
+				// A refusal must not roll the used nonce and the log back.
+				return { result };
 			}),
-		),
-	);
+		);
+		onStored({ results: new Map([[call, result.result]]), owed: NOTHING_OWED });
+	});
 }
 
 /** Runs an attempt to store calls. It calls `onCommit` right before it commits. */
-async function attempt(run: (onCommit: () => void) => Promise<Omit<Stored, "ok">>): Promise<Attempt> {
+async function attempt(run: (onCommit: () => void) => Promise<void>): Promise<Failure | null> {
 	let isUncertain = false;
 	try {
-		const stored = await run(() => {
+		await run(() => {
 			isUncertain = true;
 		});
-		return { ok: true, ...stored };
+		return null;
 	} catch (error) {
 		return error instanceof UncertainWrite
-			? { ok: false, error: error.cause, isUncertain: true }
-			: { ok: false, error, isUncertain };
+			? { error: error.cause, isUncertain: true }
+			: { error, isUncertain };
 	}
 }
 
-async function storeTogether(
+async function storeLeft(
 	deps: StoringDeps,
 	calls: readonly SharedCall[],
 	maxLockWaitMs: LockWaitMs,
 	onCommit: () => void,
-): Promise<Omit<Stored, "ok">> {
+	onStored: (stored: Stored) => void,
+): Promise<void> {
 	const { store, clock } = deps;
 	const readAtMs = clock.monotonicMs();
 	const asked = askAbout(calls);
-	async function judge(db: Db, { accepted, replayed }: Accepted, found: Found) {
-		const requests = accepted.flatMap((call) => call.requests);
+	async function judge(db: Db, part: readonly SharedCall[], { requests, replayed }: Accepted, found: Found) {
 		const { batch, results } = await judgeFound(db, deps, requests, found);
-		const handled = answerCalls(calls, replayed, requests, results());
+		const handled = answerCalls(part, replayed, requests, results());
 		return {
 			rows: { ...batch.rows(), ...rowsOfCalls(handled, clock.nowMs()) },
-			stored: (written: Written) => ({
-				results: handled.map(({ result }) => result),
+			stored: (written: Written): Stored => ({
+				results: new Map(handled.map(({ call, result }) => [call, result])),
 				owed: batch.owedAfter(written, readAtMs),
 			}),
 		};
 	}
 	const looked = store.writeAlone === null ? null : await store.batch.look(store.db, asked);
+	let locking = calls;
 	if (store.writeAlone !== null && looked !== null) {
-		const accepted = acceptCalls(calls, looked);
-		if (idsToLock(requestsOf(accepted), looked.conversions).length === 0) {
-			const { rows, stored } = await judge(store.db, accepted, { ...looked, lockedIds: new Set() });
-			return stored(await store.writeAlone(rows, maxLockWaitMs));
+		const parts = divide(calls, looked);
+		locking = parts.locking;
+		if (parts.free.length > 0) {
+			const found: Found = { ...looked, lockedIds: new Set() };
+			const { rows, stored } = await judge(store.db, parts.free, acceptCalls(parts.free, looked), found);
+			onStored(stored(await store.writeAlone(rows, maxLockWaitMs)));
 		}
 	}
-	return store.transact(
+	if (locking.length === 0) return;
+	const stored = await store.transact(
 		async (trx) => {
 			const seen = looked ?? (await store.batch.look(trx, asked));
-			const accepted = acceptCalls(calls, seen);
-			const found = await lockFound(trx, deps, requestsOf(accepted), seen);
-			const { rows, stored } = await judge(trx, accepted, found);
-			const written = await store.batch.write(trx, rows);
+			const accepted = acceptCalls(locking, seen);
+			const found = await lockFound(trx, deps, accepted.requests, seen);
+			const judged = await judge(trx, locking, accepted, found);
+			const written = await store.batch.write(trx, judged.rows);
 			onCommit();
-			return stored(written);
+			return judged.stored(written);
 		},
 		{ maxLockWaitMs },
 	);
+	onStored(stored);
+}
+
+/**
+ * Divides calls into those that need no lock and those that do. Calls with a nonce or an order in common stay together, in
+ * their order.
+ */
+function divide(
+	calls: readonly SharedCall[],
+	{ conversions }: Looked,
+): { free: SharedCall[]; locking: SharedCall[] } {
+	const locking = new Set(calls.filter(({ requests }) => idsToLock(requests, conversions).length > 0));
+	const names = new Set([...locking].flatMap(namesOf));
+	for (let before = -1; before < locking.size; ) {
+		before = locking.size;
+		for (const call of locking.size === 0 ? [] : calls) {
+			if (locking.has(call) || !namesOf(call).some((name) => names.has(name))) continue;
+			locking.add(call);
+			for (const name of namesOf(call)) names.add(name);
+		}
+	}
+	return {
+		free: calls.filter((call) => !locking.has(call)),
+		locking: calls.filter((call) => locking.has(call)),
+	};
+}
+
+/** Returns a text for the nonce of a call, and one for each of its orders. */
+function namesOf({ caller, requests }: SharedCall): string[] {
+	const orders = requests.map(({ programmeId, orderId }) => `order ${programmeId} ${orderId}`);
+	return caller === null ? orders : [`nonce ${keyOfNonce(caller.nonce)}`, ...orders];
 }
 
 function askAbout(calls: readonly SharedCall[]): Asked {
@@ -150,9 +201,9 @@ function askAbout(calls: readonly SharedCall[]): Asked {
 	};
 }
 
-/** Calls whose nonce was not used before, and the others, which have no effect. */
+/** The requests of the calls whose nonce was not used before, and the other calls, which have no effect. */
 interface Accepted {
-	accepted: readonly SharedCall[];
+	requests: readonly SharedCall["requests"][number][];
 	replayed: ReadonlySet<SharedCall>;
 }
 
@@ -166,11 +217,8 @@ function acceptCalls(calls: readonly SharedCall[], { usedNonces }: Looked): Acce
 		if (used.has(key)) replayed.add(call);
 		used.add(key);
 	}
-	return { accepted: calls.filter((call) => !replayed.has(call)), replayed };
-}
-
-function requestsOf({ accepted }: Accepted): OrderRequest<Decided<Outcome>>[] {
-	return accepted.flatMap(({ requests }) => requests);
+	const accepted = calls.filter((call) => !replayed.has(call));
+	return { requests: accepted.flatMap(({ requests }) => requests), replayed };
 }
 
 /** A call and its result. */

@@ -124,7 +124,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 	if (database.kind === "PostgreSQL") {
 		test("a locked row delays other shops' calls for a moment, and then not at all", async () => {
 			const { credentials, other, watched, send, identify, ...shop } = await openShop();
-			const { sendTogether, makeBusy, oneByOne } = shop;
+			const { makeBusy, oneByOne } = shop;
 			for (const known of [credentials, other.credentials]) await send(sale(known, "known"));
 			await send(sale(credentials, "held"));
 			await identify();
@@ -137,17 +137,22 @@ eachDatabase("calls that wait to be stored", (database) => {
 			});
 			await isHeld.promise;
 			try {
-				const answers = await sendTogether([
+				const busy = await makeBusy();
+				const sent = await oneByOne([
 					...Array.from({ length: 3 }, () => approval(credentials, "held")),
 					sale(other.credentials, "B-1"),
 					approval(other.credentials, "known"),
 				]);
+				await busy.setFree();
+				equal(word((await sent[3]?.()) ?? (await nobody())), "RECORDED");
+				equal(await isAnswered(sent[4]), false, "a new sale does not wait for the lock, as its batch does");
+				const answers = await Promise.all(sent.map((answer) => answer()));
 				deepEqual(answers.map(word), [...Array(3).fill("unavailable"), "RECORDED", "APPROVED"]);
 				equal(answers[0]?.headers.get("retry-after"), "5");
 				equal(
 					watched.transactions,
-					1 + 1 + 2,
-					"once together, once for the call that waits in vain, and once for each of the others",
+					1 + 1 + 1,
+					"once together, once for the call that waits in vain, and once for the other decision",
 				);
 
 				// For a while, calls of the shop with the locked row are stored in separate batches, by at most one

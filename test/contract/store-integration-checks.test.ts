@@ -180,8 +180,11 @@ async function record(store: Store, { id }: Pick<Programme, "id">, change: Parti
 		answer: ([decided = refuseBusy()]) =>
 			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	};
-	const attempt = await storeCalls({ ...DEPS, store }, [call], 1_000);
-	ok(attempt.ok && attempt.results[0]?.ok);
+	let isAccepted = false;
+	const failure = await storeCalls({ ...DEPS, store }, [call], 1_000, ({ results }) => {
+		isAccepted = results.get(call)?.ok === true;
+	});
+	ok(failure === null && isAccepted);
 }
 
 async function pass(store: Store, settlement: Settlement): Promise<void> {

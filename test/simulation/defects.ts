@@ -84,7 +84,7 @@ export const DEFECTS: readonly Defect[] = [
 		seed: 2,
 		module: () => import("../../src/api/store-calls.ts"),
 		replaces: "storeCalls",
-		by: (genuine) => async (deps, calls, maxLockWaitMs) => {
+		by: (genuine) => (deps, calls, maxLockWaitMs, onStored) => {
 			const rolledBack: OwedEvent[] = [];
 			const { batch } = deps.store;
 			const write: typeof batch.write = async (db, rows) => {
@@ -96,15 +96,16 @@ export const DEFECTS: readonly Defect[] = [
 				}
 			};
 			const store = { ...deps.store, batch: { ...batch, write } };
-			const attempt = await genuine({ ...deps, store }, calls, maxLockWaitMs);
-			if (!attempt.ok || attempt.owed.ready === undefined) return attempt;
-			const { ready } = attempt.owed;
-			const early = ready.deliveries.flatMap((delivery, index) => {
-				const event = rolledBack[index];
-				return event?.receiver_id === delivery.receiverId ? { ...delivery, eventBody: event.body } : [];
+			return genuine({ ...deps, store }, calls, maxLockWaitMs, (stored) => {
+				const { ready } = stored.owed;
+				if (ready === undefined) return onStored(stored);
+				const early = ready.deliveries.flatMap((delivery, index) => {
+					const event = rolledBack[index];
+					return event?.receiver_id === delivery.receiverId ? { ...delivery, eventBody: event.body } : [];
+				});
+				const deliveries = [...early, ...ready.deliveries];
+				onStored({ ...stored, owed: { ...stored.owed, ready: { ...ready, deliveries } } });
 			});
-			const deliveries = [...early, ...ready.deliveries];
-			return { ...attempt, owed: { ...attempt.owed, ready: { ...ready, deliveries } } };
 		},
 	}),
 	defect({
