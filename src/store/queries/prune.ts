@@ -231,7 +231,13 @@ async function newestConversions(store: Store): Promise<number[]> {
 
 async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
 	// Conversions are locked in the order of their ids, as every change locks them, so that two transactions cannot deadlock.
-	await trx.selectFrom("conversions").select("id").where("id", "in", ids).orderBy("id").forUpdate().execute();
+	await trx
+		.selectFrom("conversions")
+		.select("id")
+		.where("id", "in", ids)
+		.orderBy("id")
+		.forNoKeyUpdate()
+		.execute();
 	// The status is checked again, because a sale report may have replaced the conversion since the list was read.
 	const expired = await trx
 		.deleteFrom("conversions")
