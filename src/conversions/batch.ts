@@ -7,20 +7,12 @@ import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { Random } from "../ports.ts";
-import {
-	AMOUNT_MOVES,
-	type BatchRows,
-	type NewEntry,
-	type NewMove,
-	type NewRefund,
-	type OwedEvent,
-	type Written,
-} from "../store/batch.ts";
+import { AMOUNT_MOVES, type BatchRows, type NewMove, type OwedEvent, type Written } from "../store/batch.ts";
+import type { AddedRows, ModuleRow, ModuleTable } from "../store/module-parts.ts";
 import type { EventColumn } from "../store/queries/announced-moves.ts";
 import { orderIdOf } from "../store/queries/conversions.ts";
 import { type CallbackTarget, NOTHING_OWED, type Owed, type ShopTarget } from "../store/queries/queue.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
-import type { StoredCredit } from "../store/tables/partners.ts";
 import type { ChangeModule, Followed } from "./change-module.ts";
 import type { Facts } from "./facts.ts";
 import type { ConversionFacts } from "./module-facts.ts";
@@ -44,10 +36,7 @@ interface ConversionState {
 type OrderOf = Pick<OrderRequest<unknown>, "programmeId" | "orderId" | "eventType" | "conversionId">;
 
 /** The lists that a batch of changes adds to. */
-type ChangeRows = Pick<
-	BatchRows,
-	"changed" | "started" | "keptBodies" | "moves" | "credits" | "refunds" | "entries" | "events"
->;
+type ChangeRows = Pick<BatchRows, "changed" | "started" | "keptBodies" | "moves" | "ofModules" | "events">;
 
 export class Batch {
 	readonly #modules: readonly ChangeModule[];
@@ -58,10 +47,8 @@ export class Batch {
 	readonly #orders = new Map<string, Map<EventType, ConversionState>>();
 	readonly #started: ConversionState[] = [];
 	readonly #moves: NewMove[] = [];
-	/** The rows of modules. There is one credit for each conversion. */
-	readonly #credits = new Map<number, StoredCredit>();
-	readonly #refunds: NewRefund[] = [];
-	readonly #entries: NewEntry[] = [];
+	/** The rows of modules. Where a conversion has one row of a table, the last one counts. */
+	readonly #ofModules: ReadonlyMap<ModuleTable, Map<number, ModuleRow>>;
 	readonly #events: OwedEvent[] = [];
 	/** Targets of the events. */
 	readonly #targets = new Map<number, CallbackTarget>();
@@ -70,13 +57,15 @@ export class Batch {
 		this.#modules = modules;
 		this.#facts = facts;
 		this.#random = random;
+		const tables = modules.flatMap((module) => module.tables ?? []);
+		this.#ofModules = new Map(tables.map((table) => [table, new Map()]));
 		for (const stored of facts.conversions)
 			this.#add({ stored, now: stored, known: facts.factsOf(stored), moves: [], bodyToKeep: null });
 	}
 
 	/** Returns the conversion that a request is about, and what is known of it. It is null if there is none. */
 	find(request: OrderOf): { now: Conversion | null; known: ConversionFacts } {
-		return this.#find(request) ?? { now: null, known: this.#facts.factsOf(null) };
+		return this.#find(request) ?? { now: null, known: this.#facts.ofStarted };
 	}
 
 	/** Returns the event types of all conversions that have the order id of the request. */
@@ -127,9 +116,7 @@ export class Batch {
 				bodyToKeep === null ? [] : [{ conversion_id: now.id, body: bodyToKeep }],
 			),
 			moves: this.#moves,
-			credits: [...this.#credits.values()],
-			refunds: this.#refunds,
-			entries: this.#entries,
+			ofModules: [...this.#ofModules].map(([table, added]) => ({ table, rows: [...added.values()] })),
 			events: this.#events,
 		};
 	}
@@ -176,7 +163,7 @@ export class Batch {
 		}
 		const id = -(this.#started.length + 1);
 		const now = { ...composeNewConversion(step, this.#facts.batch.nowMs), id };
-		const known = this.#facts.factsOf(null);
+		const known = this.#facts.ofStarted;
 		const started = this.#add({ stored: null, now, known, moves: [], bodyToKeep: null });
 		this.#started.push(started);
 		return started;
@@ -203,10 +190,14 @@ export class Batch {
 	#addFollowed(state: ConversionState, row: NewMove, { rows, columns, events, known }: Followed): void {
 		if (known !== undefined) state.known = { ...state.known, ...known };
 		if (columns !== undefined) Object.assign(row, columns);
-		for (const credit of rows?.credits ?? []) this.#credits.set(credit.conversion_id, credit);
-		this.#refunds.push(...(rows?.refunds ?? []));
-		this.#entries.push(...(rows?.entries ?? []));
+		for (const added of rows ?? []) this.#addRows(added);
 		for (const { target, name, body } of events ?? []) this.#owe(state.now, target, name, () => body);
+	}
+
+	#addRows({ table, rows }: AddedRows): void {
+		const added = this.#ofModules.get(table);
+		if (added === undefined) throw new Error(`no module lists the table ${table.name}`);
+		for (const row of rows) added.set(table.isOnePerConversion ? (row.conversion_id ?? 0) : added.size, row);
 	}
 
 	/**

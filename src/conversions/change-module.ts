@@ -4,7 +4,8 @@
 import type { Move } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
 import type { Rate, Rates } from "../domain/rate.ts";
-import type { BatchRows, BatchStore, NewMove } from "../store/batch.ts";
+import type { BatchStore, NewMove } from "../store/batch.ts";
+import type { AddedRows, ModuleTable } from "../store/module-parts.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { CallbackTarget } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -16,6 +17,8 @@ import type { Report } from "./report.ts";
 
 export interface ChangeModule {
 	name: string;
+	/** Tables to which the module adds rows. All tables are written in the order of the modules. */
+	tables?: readonly ModuleTable[];
 	/**
 	 * Reads what these requests need. Statements run only here. Conversions that the batch may change are locked, and what
 	 * depends on them is read after the lock.
@@ -54,11 +57,8 @@ export interface MadeMove {
 	batch: BatchFacts;
 }
 
-/** The tables of modules that a move may add rows to. */
-export type ModuleRows = Pick<BatchRows, "credits" | "refunds" | "entries">;
-
 export interface Followed {
-	rows?: Partial<ModuleRows>;
+	rows?: readonly AddedRows[];
 	/** Columns of the move that the module fills in. */
 	columns?: Partial<NewMove>;
 	/** Events for receivers other than the shop. */

@@ -20,8 +20,10 @@ export interface Facts {
 	/** Shops by the id of the programme. */
 	shops: ReadonlyMap<number, ShopTarget>;
 	batch: BatchFacts;
-	/** Returns what the modules know of a conversion, or of one that the batch starts. */
-	factsOf(stored: Conversion | null): ConversionFacts;
+	/** Returns what the modules know of a conversion. */
+	factsOf(stored: Conversion): ConversionFacts;
+	/** What they know of one that the batch starts. */
+	ofStarted: ConversionFacts;
 }
 
 export async function readFacts(
@@ -36,13 +38,15 @@ export async function readFacts(
 	const read: (ReadFacts | undefined)[] = [];
 	for (const module of modules) read.push(await module.read?.(db, store, asked));
 	// Each module declares its part of both interfaces, and returns all of it. So the parts together are whole.
+	const factsOf = (stored: Conversion | null): ConversionFacts => {
+		const isLocked = stored === null || lockedIds.has(stored.id);
+		return Object.assign({ isLocked }, ...read.map((facts) => facts?.factsOf(stored))) as ConversionFacts;
+	};
 	return {
 		conversions,
 		shops: new Map(shops.map((shop) => [shop.programmeId, shop])),
 		batch: Object.assign({ nowMs }, ...read.map((facts) => facts?.batch)) as BatchFacts,
-		factsOf: (stored) => {
-			const isLocked = stored === null || lockedIds.has(stored.id);
-			return Object.assign({ isLocked }, ...read.map((facts) => facts?.factsOf(stored))) as ConversionFacts;
-		},
+		factsOf,
+		ofStarted: factsOf(null),
 	};
 }

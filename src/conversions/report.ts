@@ -1,7 +1,7 @@
 // A sale report of the shop's server, a browser pixel or a test.
 
+import type { OpenedClicks } from "../domain/click-token.ts";
 import type { EventType, Reporter } from "../domain/conversion.ts";
-import type { OpenedClicks } from "../store/queries/credits.ts";
 
 export interface Report {
 	source: Reporter;

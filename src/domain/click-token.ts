@@ -37,6 +37,9 @@ export interface Click {
 	subIds: SubIds;
 }
 
+/** Decrypted click IDs. One that cannot be decrypted is null. */
+export type OpenedClicks = readonly (Click | null)[];
+
 export interface ClickSealer {
 	/**
 	 * Encrypts a click. `iv` must be fresh random bytes every time, because GCM is broken if an IV is used

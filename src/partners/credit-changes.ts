@@ -9,18 +9,21 @@ import type {
 	ReadFacts,
 } from "../conversions/change-module.ts";
 import type { Credit } from "../domain/credit.ts";
+import type { EventName } from "../domain/event-name.ts";
 import type { RatesOnRecord } from "../domain/rate-history.ts";
-import type { BatchStore, CreditablePartnership, NewMove, ToldEvent } from "../store/batch.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
+import type { BatchStore, NewMove } from "../store/batch.ts";
+import { keysOf, readById } from "../store/module-parts.ts";
 import {
-	creditOf,
+	type CreditablePartnership,
 	type KnownPartnerships,
 	readPartnerships,
-	rowOfCredit,
 	type Signals,
-} from "../store/queries/credits.ts";
+} from "../store/queries/creditable-partnerships.ts";
+import { CREDIT_OF_CONVERSION, creditOf, rowOfCredit } from "../store/queries/credits.ts";
 import { readRatesOnRecord, type WantedRates } from "../store/queries/rates-on-record.ts";
 import type { Db } from "../store/store.ts";
-import type { StoredCredit } from "../store/tables/partners.ts";
+import { CREDITS, type StoredCredit } from "../store/tables/partners.ts";
 import { partnerEventsOf } from "./partner-events.ts";
 
 declare module "../conversions/module-facts.ts" {
@@ -56,18 +59,32 @@ declare module "../conversions/module-facts.ts" {
 /** Returns the rates of a programme and of one of its partnerships over time. Null stands for nobody. */
 type RecordOf = (programmeId: number, partnershipId: number | null) => RatesOnRecord;
 
-export const CREDITS: ChangeModule = { name: "credits", read, follow };
+export const CREDIT_CHANGES: ChangeModule = { name: "credits", tables: [CREDITS], read, follow };
+
+/** An event that was stored about a conversion. */
+interface ToldEvent {
+	conversion_id: number;
+	receiver_id: ReceiverId;
+	name: EventName;
+}
+
+export const EVENTS_OF_CONVERSION = readById<ToldEvent>(
+	"select conversion_id, receiver_id, name from events where conversion_id = :id",
+);
+export const CODE_OF_LINK = readById<{ id: number; code: string }>(
+	"select id, code from partner_links where id = :id",
+);
 
 async function read(db: Db, batch: BatchStore, asked: AskedFacts): Promise<ReadFacts> {
 	const { requests, lockedIds } = asked;
-	const credits = await batch.findCredits(db, lockedIds);
+	const credits = await batch.find(db, CREDIT_OF_CONVERSION, keysOf(lockedIds));
 	const signals = requests.flatMap((request) => request.signals ?? []);
 	const known = [...credits.map((row) => row.partnership_id), ...requests.map((one) => one.partnershipId)];
 	const partnerships = await readPartnerships(db, batch, signals, known);
 	const isTellingPartners = partnerships.all.some(({ target }) => target !== null);
-	const told = isTellingPartners ? await batch.findToldEvents(db, lockedIds) : [];
+	const told = isTellingPartners ? await batch.find(db, EVENTS_OF_CONVERSION, keysOf(lockedIds)) : [];
 	const links = isTellingPartners
-		? await batch.findLinkCodes(db, linksOf(credits, signals, partnerships))
+		? await batch.find(db, CODE_OF_LINK, keysOf(linksOf(credits, signals, partnerships)))
 		: [];
 	const recordOf = await readRecords(db, asked, partnerships);
 	const creditsById = new Map(credits.map((credit) => [credit.conversion_id, credit]));
@@ -135,7 +152,7 @@ function follow(made: MadeMove): Followed {
 	const events = partnerEventsOf({ ...made, known: now });
 	const told = events.map(({ target, name }) => ({ receiver_id: target.receiverId, name }));
 	return {
-		rows: parts.credit === undefined ? {} : { credits: [rowFor(made, parts.credit)] },
+		rows: parts.credit === undefined ? [] : [CREDITS.add([rowFor(made, parts.credit)])],
 		columns: partnersOf({ ...made, known: now }),
 		events,
 		known: { credit, credited, told: [...known.told, ...told] },

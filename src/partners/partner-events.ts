@@ -9,7 +9,7 @@ import type { Credit } from "../domain/credit.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "../domain/partner-event.ts";
 import { isChosen } from "../domain/receiver.ts";
-import type { CreditablePartnership, PartnerTarget } from "../store/batch.ts";
+import type { CreditablePartnership, PartnerTarget } from "../store/queries/creditable-partnerships.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
 
 export interface PartnerEvent {

@@ -7,8 +7,11 @@ import type {
 	MadeMove,
 	ReadFacts,
 } from "../conversions/change-module.ts";
-import type { BatchStore, NewRefund } from "../store/batch.ts";
+import type { BatchStore } from "../store/batch.ts";
+import { keysOf } from "../store/module-parts.ts";
+import { REFUNDS_OF_CONVERSION } from "../store/queries/refunds.ts";
 import type { Db } from "../store/store.ts";
+import { type NewRefund, REFUNDS } from "../store/tables/refunds.ts";
 
 export type RefundStep = Pick<NewRefund, "refund_id" | "amount" | "basket_value" | "reason">;
 
@@ -33,11 +36,11 @@ declare module "../conversions/module-facts.ts" {
 	}
 }
 
-export const REFUND_CHANGES: ChangeModule = { name: "refunds", read, follow };
+export const REFUND_CHANGES: ChangeModule = { name: "refunds", tables: [REFUNDS], read, follow };
 
 async function read(db: Db, batch: BatchStore, { requests, lockedIds }: AskedFacts): Promise<ReadFacts> {
 	const isRefunding = requests.some(({ needsRefunds }) => needsRefunds === true);
-	const found = isRefunding ? await batch.findRefunds(db, lockedIds) : [];
+	const found = isRefunding ? await batch.find(db, REFUNDS_OF_CONVERSION, keysOf(lockedIds)) : [];
 	const byId = Map.groupBy(found, ({ conversion_id }) => conversion_id);
 	return { factsOf: (stored) => ({ refunds: byId.get(stored?.id ?? 0) ?? [] }) };
 }
@@ -47,5 +50,5 @@ function follow({ after, parts, known }: MadeMove): Followed {
 	if (refund === undefined) return {};
 	const { programme_id, id: conversion_id, updated_at_ms: at_ms } = after;
 	const stored = { ...refund, programme_id, conversion_id, person_id: parts.personId ?? null, at_ms };
-	return { rows: { refunds: [stored] }, known: { refunds: [...known.refunds, stored] } };
+	return { rows: [REFUNDS.add([stored])], known: { refunds: [...known.refunds, stored] } };
 }

@@ -7,6 +7,7 @@ import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { hasAdjustmentSince } from "../store/queries/entries.ts";
 import { findPartnerById } from "../store/queries/partners.ts";
+import { ENTRIES } from "../store/tables/money.ts";
 import type { StatementsDeps } from "./deps.ts";
 import { parseReason } from "./payments.ts";
 
@@ -62,7 +63,7 @@ export async function adjustAccount(
 				reason,
 				at_ms: nowMs,
 			} as const;
-			await deps.store.batch.write(trx, { entries: [entry] });
+			await deps.store.batch.write(trx, { ofModules: [ENTRIES.add([entry])] });
 			const note = { personId, action: "account.adjusted", subject: partner.public_id } as const;
 			await noteAudit(trx, { ...note, detail: `${amount} ${currency}: ${reason}` }, nowMs);
 			return succeed({ amount, currency });

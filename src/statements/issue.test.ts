@@ -18,6 +18,7 @@ import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
 import { addPartnerPerson, insertPartner } from "../store/queries/partners.ts";
 import { findStatement } from "../store/queries/statements.ts";
+import { ENTRIES } from "../store/tables/money.ts";
 import { adjustAccount } from "./adjust.ts";
 import { openParties } from "./parties.ts";
 import { savePaymentDetails } from "./payment-details.ts";
@@ -197,7 +198,9 @@ eachDatabase("issuing statements", (database) => {
 				const { id } = await insertPartner(trx, columns);
 				const entry = { partner_id: id, kind: "ADJUSTED", amount: "1.00", currency: "EUR" } as const;
 				const about = { programme_id: null, conversion_id: null, person_id: null, reason: "bonus" };
-				await store.batch.write(trx, { entries: [{ ...entry, ...about, at_ms: OCTOBER_MS }] });
+				await store.batch.write(trx, {
+					ofModules: [ENTRIES.add([{ ...entry, ...about, at_ms: OCTOBER_MS }])],
+				});
 			}
 		});
 	}

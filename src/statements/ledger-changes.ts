@@ -6,10 +6,10 @@ import type { ChangeModule, Followed, MadeMove } from "../conversions/change-mod
 import { NO_SUB_IDS, type SubIds } from "../domain/click-token.ts";
 import { entriesFor, type Owing } from "../domain/ledger.ts";
 import { REASSIGNED } from "../domain/partner-event.ts";
-import type { NewEntry } from "../store/batch.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
+import { ENTRIES, type NewEntry } from "../store/tables/money.ts";
 
-export const LEDGER: ChangeModule = { name: "ledger", follow };
+export const LEDGER: ChangeModule = { name: "ledger", tables: [ENTRIES], follow };
 
 function follow({ move, before, after, row, knownBefore, known, batch }: MadeMove): Followed {
 	if (after.status !== "APPROVED" && before?.status !== "APPROVED") return {};
@@ -17,24 +17,21 @@ function follow({ move, before, after, row, knownBefore, known, batch }: MadeMov
 	const partnerAfter = known.credited?.partner_id ?? null;
 	const owedBefore = before === null ? null : owingOf(before, partnerBefore);
 	const entries = entriesFor(owedBefore, owingOf(after, partnerAfter));
-	return {
-		rows: {
-			entries: entries.map(({ partnerId, kind, amount }) => ({
-				...columnsOfSubIds((partnerId === partnerBefore ? knownBefore : known).credit?.subIds),
-				decided_at_ms: after.decided_at_ms,
-				partner_id: partnerId,
-				programme_id: after.programme_id,
-				conversion_id: after.id,
-				kind,
-				amount,
-				currency: after.currency,
-				person_id: row.person_id ?? null,
-				// Both partners read their entries, so the reason that staff gave is in the audit log only.
-				reason: move === "credit" ? REASSIGNED : (row.reason ?? null),
-				at_ms: batch.nowMs,
-			})),
-		},
-	};
+	const rows = entries.map(({ partnerId, kind, amount }) => ({
+		...columnsOfSubIds((partnerId === partnerBefore ? knownBefore : known).credit?.subIds),
+		decided_at_ms: after.decided_at_ms,
+		partner_id: partnerId,
+		programme_id: after.programme_id,
+		conversion_id: after.id,
+		kind,
+		amount,
+		currency: after.currency,
+		person_id: row.person_id ?? null,
+		// Both partners read their entries, so the reason that staff gave is in the audit log only.
+		reason: move === "credit" ? REASSIGNED : (row.reason ?? null),
+		at_ms: batch.nowMs,
+	}));
+	return { rows: [ENTRIES.add(rows)] };
 }
 
 function owingOf({ status, commission, test }: Conversion, partnerId: number | null): Owing {

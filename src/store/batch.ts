@@ -6,23 +6,16 @@
 import type { Insertable } from "kysely";
 import type { Move } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
-import type { CallbackForm, ReceiverId } from "../domain/receiver.ts";
-import type { CallbackTarget, ShopTarget } from "./queries/queue.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
+import type { AddedRows, ColumnsOf, Key, KeyedRead } from "./module-parts.ts";
+import type { ShopTarget } from "./queries/queue.ts";
 import type { Db } from "./schema/tables.ts";
-import type { ColumnType, Conversion, MovesTable } from "./tables/conversions.ts";
+import type { Conversion, MovesTable } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
-import type { Entry, Refund } from "./tables/money.ts";
-import type { CouponCodesTable, Partnership, StoredCredit } from "./tables/partners.ts";
 import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;
-/** A refund without its row number. */
-export type NewRefund = Omit<Refund, "id">;
-/** Columns of an entry that describe its sale. An adjustment has none. */
-type OfSale = "decided_at_ms" | "sub_1" | "sub_2" | "sub_3";
-/** An entry that a move or an adjustment causes. */
-export type NewEntry = Omit<Entry, "id" | "statement_id" | OfSale> & Partial<Pick<Entry, OfSale>>;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface OrderKey {
@@ -31,7 +24,6 @@ export interface OrderKey {
 }
 
 export type NonceKey = Pick<NewNonce, "programme_id" | "nonce">;
-export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
 /** What a batch is about. */
 export interface Asked {
@@ -47,40 +39,6 @@ export interface Looked {
 	/** Every conversion of the orders, of any event type and in no particular order. */
 	conversions: readonly Conversion[];
 	shops: readonly ShopTarget[];
-}
-
-export type FoundPartnership = Pick<
-	Partnership,
-	| "id"
-	| "partner_id"
-	| "commission_rate"
-	| "event_rates"
-	| "created_at_ms"
-	| "ended_at_ms"
-	| "clicks_ended_at_ms"
->;
-
-/** A partnership that may be credited, with what its partner is told of a sale. */
-export interface CreditablePartnership extends FoundPartnership {
-	partnerPublicId: string;
-	programmePublicId: string;
-	showsBaskets: 0 | 1;
-	/** Where the partner gets callbacks, or null if it has no endpoint or no active secret. */
-	target: PartnerTarget | null;
-}
-
-export interface PartnerTarget extends CallbackTarget {
-	url: string;
-	form: CallbackForm;
-	/** Names of the events that the partner chose, separated by spaces. */
-	chosenEvents: string;
-}
-
-/** An event of a conversion that was stored for a receiver before. */
-export interface ToldEvent {
-	conversion_id: number;
-	receiver_id: ReceiverId;
-	name: EventName;
 }
 
 export interface Change {
@@ -137,11 +95,8 @@ export interface BatchRows {
 	 */
 	keptBodies: readonly AnnouncedBody[];
 	moves: readonly NewMove[];
-	/** Credits, of which each replaces the conversion's earlier one. At most one for each conversion. */
-	credits: readonly StoredCredit[];
-	refunds: readonly NewRefund[];
-	/** Entries in the accounts of partners. No statement contains them yet. */
-	entries: readonly NewEntry[];
+	/** Rows of modules, each table at most once, in the order of the modules. */
+	ofModules: readonly AddedRows[];
 	/** Events, at most one of a name for each conversion and receiver. They are stored with their deliveries. */
 	events: readonly OwedEvent[];
 	inboundCalls: readonly NewInboundCall[];
@@ -168,16 +123,8 @@ export interface BatchStore {
 	 * others stored while this one waited.
 	 */
 	lock(trx: Db, conversionIds: readonly number[]): Promise<Conversion[]>;
-	findCredits(db: Db, conversionIds: readonly number[]): Promise<StoredCredit[]>;
-	/** Returns the refunds of these conversions, the oldest first. */
-	findRefunds(db: Db, conversionIds: readonly number[]): Promise<NewRefund[]>;
-	/** Returns the ids of the active partnerships to which these coupon codes belong. */
-	findByCodes(db: Db, codes: readonly CodeKey[]): Promise<(CodeKey & { partnership_id: number })[]>;
-	findPartnerships(db: Db, ids: readonly number[]): Promise<CreditablePartnership[]>;
-	/** Returns the codes of partner links. */
-	findLinkCodes(db: Db, linkIds: readonly number[]): Promise<{ id: number; code: string }[]>;
-	/** Returns the events that were stored about these conversions. */
-	findToldEvents(db: Db, conversionIds: readonly number[]): Promise<ToldEvent[]>;
+	/** Reads what a module needs to know. */
+	find<Asked extends Key, Row>(db: Db, read: KeyedRead<Asked, Row>, keys: readonly Asked[]): Promise<Row[]>;
 	/**
 	 * Writes the rows, all of them or none. It must be a later statement than `lock`: the place of a move among those that
 	 * listeners receive follows from what had been committed when the write began. Throws a ConflictError (conflict.ts) if
@@ -213,8 +160,6 @@ export function compareNonces(a: NonceKey, b: NonceKey): number {
 	return a.nonce < b.nonce ? -1 : 1;
 }
 
-type ColumnsOf<Row> = Readonly<Record<Exclude<keyof Row, "id">, ColumnType>>;
-
 export const MOVE = {
 	programme_id: "bigint",
 	conversion_id: "bigint",
@@ -234,61 +179,6 @@ export const MOVE = {
 export const AMOUNT_MOVES: readonly Move[] = ["record", "approve", "confirm", "credit", "refund"];
 /** The same moves as an SQL list. */
 export const AMOUNT_MOVES_LIST: string = `(${AMOUNT_MOVES.map((move) => `'${move}'`).join(", ")})`;
-
-export const CREDIT = {
-	conversion_id: "bigint",
-	programme_id: "bigint",
-	partnership_id: "bigint",
-	word: "text",
-	sold_at_ms: "bigint",
-	link_id: "bigint",
-	clicked_at_ms: "bigint",
-	sub_1: "text",
-	sub_2: "text",
-	sub_3: "text",
-} as const satisfies ColumnsOf<StoredCredit>;
-
-/** Clause that makes the insert of a credit replace the conversion's existing credit. */
-export const REPLACING_CREDIT = `on conflict (conversion_id) do update set ${Object.keys(CREDIT)
-	.map((column) => `${column} = excluded.${column}`)
-	.join(", ")}`;
-
-export const ENTRY = {
-	partner_id: "bigint",
-	programme_id: "bigint",
-	conversion_id: "bigint",
-	kind: "text",
-	amount: "text",
-	currency: "text",
-	person_id: "bigint",
-	reason: "text",
-	at_ms: "bigint",
-	decided_at_ms: "bigint",
-	sub_1: "text",
-	sub_2: "text",
-	sub_3: "text",
-} as const satisfies ColumnsOf<NewEntry>;
-
-/** Columns of an entry that its row in `open_entries` repeats. */
-export const OPEN_ENTRY = [
-	"partner_id",
-	"programme_id",
-	"kind",
-	"amount",
-	"currency",
-	"at_ms",
-] as const satisfies readonly (keyof typeof ENTRY)[];
-
-export const REFUND = {
-	programme_id: "bigint",
-	conversion_id: "bigint",
-	refund_id: "text",
-	amount: "text",
-	basket_value: "text",
-	reason: "text",
-	person_id: "bigint",
-	at_ms: "bigint",
-} as const satisfies ColumnsOf<NewRefund>;
 
 export const NONCE = {
 	programme_id: "bigint",

@@ -12,6 +12,7 @@ import type { Service } from "../../src/service.ts";
 import { savePaymentDetails } from "../../src/statements/payment-details.ts";
 import { payStatements } from "../../src/statements/payments.ts";
 import { findPartner, type Partner } from "../../src/store/queries/partners.ts";
+import { ENTRIES } from "../../src/store/tables/money.ts";
 import { expectValue } from "../support/shop-account.ts";
 
 const ZONE = "UTC";
@@ -110,12 +111,16 @@ function listSold({ store }: Service, partnerId: number) {
 async function write({ store }: Service, { id }: Partner, entries: readonly SampleEntry[]): Promise<void> {
 	await store.transact((trx) =>
 		store.batch.write(trx, {
-			entries: entries.map(({ kind, amount, atMs, conversion, reason = null }) => ({
-				partner_id: id,
-				programme_id: conversion?.programme_id ?? null,
-				conversion_id: conversion?.id ?? null,
-				...{ kind, amount, currency: "EUR", person_id: null, reason, at_ms: atMs },
-			})),
+			ofModules: [
+				ENTRIES.add(
+					entries.map(({ kind, amount, atMs, conversion, reason = null }) => ({
+						partner_id: id,
+						programme_id: conversion?.programme_id ?? null,
+						conversion_id: conversion?.id ?? null,
+						...{ kind, amount, currency: "EUR", person_id: null, reason, at_ms: atMs },
+					})),
+				),
+			],
 		}),
 	);
 }

@@ -11,8 +11,11 @@ import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
+import { CHANGES } from "../../src/modules.ts";
+import { CODE_OF_LINK, EVENTS_OF_CONVERSION } from "../../src/partners/credit-changes.ts";
 import type { BatchRows } from "../../src/store/batch.ts";
-import { SHAPES } from "../../src/store/postgres/batch.ts";
+import { keysOf } from "../../src/store/module-parts.ts";
+import { shapesWith } from "../../src/store/postgres/batch-write.ts";
 import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
@@ -32,8 +35,9 @@ import {
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/queries/conversions.ts";
+import { PARTNERSHIP, PARTNERSHIP_OF_CODE } from "../../src/store/queries/creditable-partnerships.ts";
 import { listCredited } from "../../src/store/queries/credited.ts";
-import { sumByPartnership } from "../../src/store/queries/credits.ts";
+import { CREDIT_OF_CONVERSION, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
 	failedWithin,
 	findDeliveries,
@@ -83,7 +87,7 @@ import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/progr
 import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { findPartnerReceiver, presentEndpoint } from "../../src/store/queries/receivers.ts";
-import { findRefunds, listRefunds } from "../../src/store/queries/refunds.ts";
+import { findRefunds, listRefunds, REFUNDS_OF_CONVERSION } from "../../src/store/queries/refunds.ts";
 import { findReaderToMail, listMovesForNews } from "../../src/store/queries/sale-news.ts";
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
@@ -104,6 +108,9 @@ import { findProgrammeToRemind } from "../../src/store/queries/waiting.ts";
 import { createSqliteBatch } from "../../src/store/sqlite/batch.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import type { Db, Store } from "../../src/store/store.ts";
+import { ENTRIES } from "../../src/store/tables/money.ts";
+import { CREDITS } from "../../src/store/tables/partners.ts";
+import { REFUNDS } from "../../src/store/tables/refunds.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
@@ -702,6 +709,8 @@ const READS: readonly Read[] = [
 /** Numbers of rows of a batch whose plans are checked. */
 const BATCH_SIZES = [1, 64];
 const idsUpTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
+/** All tables of modules, in their order. */
+const TABLES = CHANGES.modules.flatMap(({ tables = [] }) => tables);
 const programmeOf = (n: number) => 1 + (n % PROGRAMMES);
 
 /** The reads of a batch, and the indexes that they must use. On SQLite, checkSqliteBatch checks all of its statements. */
@@ -721,36 +730,45 @@ const BATCH_READS: readonly (readonly [
 			}),
 	],
 	["the locks of a batch", ["conversions_pkey"], ({ batch }, db, n) => batch.lock(db, idsUpTo(n))],
-	["credits of a batch", ["credits_pkey"], ({ batch }, db, n) => batch.findCredits(db, idsUpTo(n))],
-	["refunds of a batch", ["refunds_by_conversion"], ({ batch }, db, n) => batch.findRefunds(db, idsUpTo(n))],
+	[
+		"credits of a batch",
+		["credits_pkey"],
+		({ batch }, db, n) => batch.find(db, CREDIT_OF_CONVERSION, keysOf(idsUpTo(n))),
+	],
+	[
+		"refunds of a batch",
+		["refunds_by_conversion"],
+		({ batch }, db, n) => batch.find(db, REFUNDS_OF_CONVERSION, keysOf(idsUpTo(n))),
+	],
 	[
 		"coupon codes of a batch",
 		["coupon_codes_pkey", "partnerships_pkey"],
 		({ batch }, db, count) =>
-			batch.findByCodes(
+			batch.find(
 				db,
+				PARTNERSHIP_OF_CODE,
 				idsUpTo(count).map((n) => ({ programme_id: programmeOf(n), folded: `code ${n}` })),
 			),
 	],
 	[
 		"partnerships of a batch",
 		["partnerships_pkey"],
-		({ batch }, db, n) => batch.findPartnerships(db, idsUpTo(n)),
+		({ batch }, db, n) => batch.find(db, PARTNERSHIP, keysOf(idsUpTo(n))),
 	],
 	[
 		"codes of the links of a batch",
 		["partner_links_pkey"],
-		({ batch }, db, n) => batch.findLinkCodes(db, idsUpTo(n)),
+		({ batch }, db, n) => batch.find(db, CODE_OF_LINK, keysOf(idsUpTo(n))),
 	],
 	[
 		"events that were stored about conversions of a batch",
 		["events_once_per_conversion"],
-		({ batch }, db, n) => batch.findToldEvents(db, idsUpTo(n)),
+		({ batch }, db, n) => batch.find(db, EVENTS_OF_CONVERSION, keysOf(idsUpTo(n))),
 	],
 ];
 
 /** Indexes by which the parts of a write find rows that are stored already. The other parts only insert. */
-const WRITE_INDEXES: Partial<Readonly<Record<keyof BatchRows, string>>> = {
+const WRITE_INDEXES: Readonly<Record<string, string>> = {
 	changed: "conversions_pkey",
 	keptBodies: "moves_by_conversion",
 	keyUses: "api_keys_pkey",
@@ -801,7 +819,7 @@ eachDatabase("query plans", (database) => {
 	}
 
 	for (const [statistics, prepare] of STATISTICS) {
-		for (const parts of SHAPES) {
+		for (const parts of shapesWith(TABLES)) {
 			test(`the statement that writes ${parts.join(", ")} reads no table from end to end, with ${statistics} statistics`, async () => {
 				const { kind, store } = database;
 				if (kind === "SQLite") return checkSqliteBatch(database);
@@ -810,9 +828,15 @@ eachDatabase("query plans", (database) => {
 					await rolledBack(store, async (trx) => {
 						await prepare(trx);
 						const isPart = (name: string) => parts.some((part) => part === name);
-						const rows = Object.entries(await makeBatchRows(trx, count, isPart("started")));
-						const some = Object.fromEntries(rows.filter(([part]) => isPart(part)));
-						const plans = await plansOf(kind, trx, (db) => store.batch.write(db, some));
+						const { ofModules, ...ofCore } = await makeBatchRows(trx, count, isPart("started"));
+						const lists = Object.fromEntries(Object.entries(ofCore).filter(([part]) => isPart(part)));
+						const some = ofModules.map(({ table, rows }) => ({
+							table,
+							rows: isPart(table.name) ? rows : [],
+						}));
+						const plans = await plansOf(kind, trx, (db) =>
+							store.batch.write(db, { ...lists, ofModules: some }),
+						);
 						equal(plans.length, 2, "one plan for these parameters, and one for any");
 						for (const plan of plans) checkPlans([plan], indexes);
 					});
@@ -945,18 +969,26 @@ async function makeBatchRows(db: Db, count: number, isStarting: boolean): Promis
 			...{ programme_id, conversion_id: eitherId(one), move: "record", to_status: "RECORDED" },
 			...{ decided_by: null, person_id: null, reason: null, at_ms: START_MS },
 		})),
-		credits: keys.map(({ programme_id, ...one }) => ({
-			...{ programme_id, conversion_id: eitherId(one), partnership_id: 1, word: "CODE" },
-			...{ sold_at_ms: START_MS, link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" },
-		})),
-		refunds: keys.map(({ programme_id, n, id }) => ({
-			...{ programme_id, conversion_id: id, refund_id: `new ${n}`, amount: "1.00", basket_value: "9.00" },
-			...{ reason: "RETURN", person_id: null, at_ms: START_MS },
-		})),
-		entries: keys.map(({ programme_id, ...one }) => ({
-			...{ programme_id, conversion_id: eitherId(one), partner_id: 1, kind: "EARNED", amount: "1.00" },
-			...{ currency: "EUR", person_id: null, reason: null, at_ms: START_MS },
-		})),
+		ofModules: [
+			CREDITS.add(
+				keys.map(({ programme_id, ...one }) => ({
+					...{ programme_id, conversion_id: eitherId(one), partnership_id: 1, word: "CODE" },
+					...{ sold_at_ms: START_MS, link_id: null, clicked_at_ms: null, sub_1: "", sub_2: "", sub_3: "" },
+				})),
+			),
+			REFUNDS.add(
+				keys.map(({ programme_id, n, id }) => ({
+					...{ programme_id, conversion_id: id, refund_id: `new ${n}`, amount: "1.00", basket_value: "9.00" },
+					...{ reason: "RETURN", person_id: null, at_ms: START_MS },
+				})),
+			),
+			ENTRIES.add(
+				keys.map(({ programme_id, ...one }) => ({
+					...{ programme_id, conversion_id: eitherId(one), partner_id: 1, kind: "EARNED", amount: "1.00" },
+					...{ currency: "EUR", person_id: null, reason: null, at_ms: START_MS },
+				})),
+			),
+		],
 		events: keys.map(({ n, id, programme_id }) => ({
 			...{ conversion_id: eitherId({ n, id }), receiver_id: receiverOf(programme_id), endpoint_epoch: 0 },
 			...{ public_id: `new ${n}`, name: "conversion.approved", body: "{}", at_ms: START_MS },
@@ -1104,9 +1136,13 @@ async function checkSqliteBatch({ location, store }: SuiteDatabase): Promise<voi
 	const database = new RememberingDatabase(location);
 	try {
 		const batch = createSqliteBatch(database);
-		await store.transact((trx) => batch.findCredits(trx, [1]));
+		// Statements are prepared at their first use. Those of the modules' tables are prepared without rows, too.
+		await store.transact(async (trx) => {
+			for (const [, , read] of BATCH_READS) await read({ ...store, batch }, trx, 1);
+			await batch.write(trx, { ofModules: TABLES.map((table) => table.add([])) });
+		});
 		const plans = database.plans();
-		ok(plans.length >= 20);
+		ok(plans.length >= 24, `${plans.length} plans`);
 		deepEqual(
 			plans.flatMap(({ walks }) => walks),
 			[],

@@ -13,6 +13,7 @@ import type { Workplace } from "../../src/service/workplace.ts";
 import { findJob } from "../../src/store/queries/jobs.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
 import type { Db } from "../../src/store/store.ts";
+import { ENTRIES } from "../../src/store/tables/money.ts";
 import type { MoneyRows } from "../support/money-auditor.ts";
 import { expectValue, type ShopAccount } from "../support/shop-account.ts";
 
@@ -52,12 +53,14 @@ export async function openMoney(
 		for (const { programmeRow } of accounts) await joinWithCode(trx, programmeRow, seller, atMs);
 		for (let n = 0; n < STATEMENTS; n++) {
 			await store.batch.write(trx, {
-				entries: [
-					{
-						...{ partner_id: await addPartner(trx, `partner-${n}`, atMs), kind: "ADJUSTED", at_ms: atMs },
-						...{ programme_id: null, conversion_id: null, person_id: null },
-						...{ amount: BONUS, currency: "EUR", reason: "bonus" },
-					},
+				ofModules: [
+					ENTRIES.add([
+						{
+							...{ partner_id: await addPartner(trx, `partner-${n}`, atMs), kind: "ADJUSTED", at_ms: atMs },
+							...{ programme_id: null, conversion_id: null, person_id: null },
+							...{ amount: BONUS, currency: "EUR", reason: "bonus" },
+						},
+					]),
 				],
 			});
 		}

@@ -16,6 +16,7 @@ import { insertPartner } from "../../src/store/queries/partners.ts";
 import { insertPerson } from "../../src/store/queries/people.ts";
 import { insertSession } from "../../src/store/queries/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
+import { ENTRIES } from "../../src/store/tables/money.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { demand } from "../support/broken.ts";
 import { amountsOf, coinsOf, type LifeState, type MoneyAct, writeCoins } from "../support/lifecycle-model.ts";
@@ -347,7 +348,7 @@ export function createAccounting(site: AccountingSite) {
 			const coins = BigInt(random.between(1, MAX_ADJUSTED_COINS));
 			const amount = writeCoins(coins, currencyDigits);
 			const account = { partner_id: partnerId, currency, amount, reason: "before", at_ms: site.plan.startMs };
-			await batch.write(db, { entries: [{ ...about, ...account }] });
+			await batch.write(db, { ofModules: [ENTRIES.add([{ ...about, ...account }])] });
 			partnerIds.push(partnerId);
 			adjustments.push({ partnerId, currency, coins });
 		}

@@ -352,11 +352,17 @@ export const DEFECTS: readonly Defect[] = [
 		module: () => import("../../src/store/sqlite/batch.ts"),
 		replaces: "createSqliteBatch",
 		by: (genuine) => (database) =>
-			changeRows(genuine(database), ({ moves = [], credits = [] }) => {
-				const repeated = new Set(
+			changeRows(genuine(database), ({ moves = [], ofModules = [] }) => {
+				const repeated = new Set<number | null>(
 					moves.filter(({ move }) => move === "credit").map(({ conversion_id }) => conversion_id),
 				);
-				return { credits: credits.filter(({ conversion_id }) => !repeated.has(conversion_id)) };
+				return {
+					ofModules: ofModules.map(({ table, rows }) =>
+						table.name === "credits"
+							? { table, rows: rows.filter(({ conversion_id }) => !repeated.has(conversion_id)) }
+							: { table, rows },
+					),
+				};
 			}),
 	}),
 	defect({
@@ -366,8 +372,13 @@ export const DEFECTS: readonly Defect[] = [
 		module: () => import("../../src/store/sqlite/batch.ts"),
 		replaces: "createSqliteBatch",
 		by: (genuine) => (database) =>
-			changeRows(genuine(database), ({ entries = [] }) => ({
-				entries: entries.flatMap((entry) => (entry.kind === "ADJUSTED" ? [entry, entry] : [entry])),
+			changeRows(genuine(database), ({ ofModules = [] }) => ({
+				ofModules: ofModules.map(({ table, rows }) =>
+					// Of all entries only adjustments and payments have no conversion, and payments are not written here.
+					table.name === "entries"
+						? { table, rows: rows.flatMap((row) => (row.conversion_id === null ? [row, row] : [row])) }
+						: { table, rows },
+				),
 			})),
 	}),
 	defect({

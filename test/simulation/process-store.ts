@@ -94,12 +94,7 @@ export function createProcessStore({
 		batch: {
 			look: (...request) => stepped(() => batch.look(...request)),
 			lock: (...request) => stepped(() => batch.lock(...request)),
-			findCredits: (...request) => stepped(() => batch.findCredits(...request)),
-			findRefunds: (...request) => stepped(() => batch.findRefunds(...request)),
-			findByCodes: (...request) => stepped(() => batch.findByCodes(...request)),
-			findPartnerships: (...request) => stepped(() => batch.findPartnerships(...request)),
-			findLinkCodes: (...request) => stepped(() => batch.findLinkCodes(...request)),
-			findToldEvents: (...request) => stepped(() => batch.findToldEvents(...request)),
+			find: (...request) => stepped(() => batch.find(...request)),
 			write: (trx, rows) =>
 				stepped(async () => {
 					const written = await batch.write(trx, rows);

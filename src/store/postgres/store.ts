@@ -14,7 +14,8 @@ import {
 	type StoreSize,
 	UncertainWrite,
 } from "../store.ts";
-import { mayHaveCommitted, POSTGRES_BATCH, write } from "./batch.ts";
+import { POSTGRES_BATCH } from "./batch.ts";
+import { mayHaveCommitted, write } from "./batch-write.ts";
 import { createDueChannel } from "./channel.ts";
 import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";

@@ -1,7 +1,6 @@
-// Finds the partnership to which a conversion is credited, and sums the earnings of partnerships.
+// Finds the credits of conversions, and sums the earnings of partnerships.
 
 import type { NotNull } from "kysely";
-import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
 import type { Credit } from "../../domain/credit.ts";
 import { zeroIn } from "../../domain/money.ts";
@@ -14,12 +13,11 @@ import {
 	readRates,
 } from "../../domain/rate.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import type { BatchStore, CreditablePartnership } from "../batch.ts";
+import { readById } from "../module-parts.ts";
 import type { Db } from "../store.ts";
-import type { Partnership, StoredCredit } from "../tables/partners.ts";
+import { CREDITS, type Partnership, type StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
 import { listPartnerships, type NamedPartnership, NO_ID } from "./partners.ts";
-import type { Programme } from "./programmes.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
@@ -69,77 +67,10 @@ export function rowOfCredit({ partnershipId, word, linkId, clickedAtMs, subIds }
 	};
 }
 
-/** Properties of a sale report that may credit a partner. */
-export interface Signals {
-	programme: Pick<Programme, "id" | "currency">;
-	/** Coupon codes in the folded form, in which codes are compared. */
-	codes: readonly string[];
-	/** Decrypts the report's click IDs. The result contains null for an ID that cannot be decrypted. */
-	openClicks(): OpenedClicks;
-}
-
-export type OpenedClicks = readonly (Click | null)[];
-
-/** The partnerships that a batch of requests may credit, or whose sales it may change. */
-export interface KnownPartnerships {
-	/**
-	 * Returns the active partnership of the first code that belongs to one, or null if no code does.
-	 */
-	ofCodes(programmeId: number, codes: readonly string[]): number | null;
-	find(partnershipId: number | null | undefined): CreditablePartnership | undefined;
-	all: readonly CreditablePartnership[];
-	/**
-	 * Returns the decrypted clicks of a report. They are decrypted only if the report's coupon codes credit nobody,
-	 * because a code takes precedence.
-	 */
-	clicksOf(signals: Signals | undefined): OpenedClicks;
-	/** Returns the partnerships that the codes and clicks of a report belong to. */
-	candidatesOf(signals: Signals): readonly CreditablePartnership[];
-}
-
-/** Reads partnerships, with one statement for codes and one for all the others. `others` are ids that are known already. */
-export async function readPartnerships(
-	db: Db,
-	batch: Pick<BatchStore, "findByCodes" | "findPartnerships">,
-	signals: readonly Signals[],
-	others: readonly (number | null | undefined)[],
-): Promise<KnownPartnerships> {
-	const asked = signals.flatMap(({ programme, codes }) =>
-		codes.map((folded) => [`${programme.id} ${folded}`, { programme_id: programme.id, folded }] as const),
-	);
-	const coded = await batch.findByCodes(db, [...new Map(asked).values()]);
-	const idByCode = new Map(
-		coded.map(({ programme_id, folded, partnership_id }) => [`${programme_id} ${folded}`, partnership_id]),
-	);
-	const ofCodes = (programmeId: number, codes: readonly string[]) => {
-		for (const code of codes) {
-			const id = idByCode.get(`${programmeId} ${code}`);
-			if (id !== undefined) return id;
-		}
-		return null;
-	};
-	// All clicks are decrypted in one loop, because decrypting them between other work takes twice as long.
-	const clicks = new Map(
-		signals.map((one) => [one, ofCodes(one.programme.id, one.codes) === null ? one.openClicks() : []]),
-	);
-	const clicked = [...clicks.values()].flat().map((click) => click?.partnershipId);
-	const ids = [...idByCode.values(), ...clicked, ...others].flatMap((id) => id ?? []);
-	const all = await batch.findPartnerships(db, [...new Set(ids)]);
-	const byId = new Map<number | null | undefined, CreditablePartnership>(
-		all.map((partnership) => [partnership.id, partnership]),
-	);
-	const clicksOf = (one: Signals | undefined) => (one === undefined ? [] : (clicks.get(one) ?? []));
-	return {
-		ofCodes,
-		find: (partnershipId) => byId.get(partnershipId),
-		all,
-		clicksOf,
-		candidatesOf: (one) =>
-			[ofCodes(one.programme.id, one.codes), ...clicksOf(one).map((click) => click?.partnershipId)].flatMap(
-				(id) => byId.get(id) ?? [],
-			),
-	};
-}
+/** Credits by the id of their conversion, for changes. */
+export const CREDIT_OF_CONVERSION = readById<StoredCredit>(
+	`select ${Object.keys(CREDITS.columns).join(", ")} from credits where conversion_id = :id`,
+);
 
 export async function findCredits(
 	db: Db,

@@ -1,8 +1,9 @@
-// Lists refunds for pages, previews of files and the API. Changes use BatchStore instead.
+// Lists refunds for pages, previews of files and the API, and finds those that changes need to know.
 
 import type { PersonKind } from "../../domain/roles.ts";
+import { readById } from "../module-parts.ts";
 import type { Db } from "../store.ts";
-import type { Refund } from "../tables/money.ts";
+import { type NewRefund, REFUNDS, type Refund } from "../tables/refunds.ts";
 
 /** A refund and the person who entered it. */
 export interface ListedRefund extends Refund {
@@ -35,3 +36,8 @@ export async function findRefunds(
 		.execute();
 	return Map.groupBy(found, ({ conversion_id }) => conversion_id);
 }
+
+/** Refunds by the id of their conversion, the oldest first. */
+export const REFUNDS_OF_CONVERSION = readById<NewRefund>(
+	`select ${Object.keys(REFUNDS.columns).join(", ")} from refunds where conversion_id = :id order by id`,
+);

@@ -7,25 +7,15 @@ import {
 	type BatchRows,
 	type BatchStore,
 	type Change,
-	type CodeKey,
-	CREDIT,
 	distinctOrders,
-	ENTRY,
 	INBOUND_CALL,
 	idOfStarted,
 	keyOfNonce,
 	MOVE,
 	NONCE,
-	OPEN_ENTRY,
-	REFUND,
-	REPLACING_CREDIT,
 	type Written,
 } from "../batch.ts";
-import {
-	PARTNERSHIP_SELECT,
-	type PartnershipRow,
-	readPartnershipRow,
-} from "../queries/creditable-partnerships.ts";
+import { type Key, type ModuleTable, type RepeatedIn, replacing } from "../module-parts.ts";
 import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db } from "../schema/tables.ts";
 import { CHANGING, CONVERSION, type Conversion, DECIDING } from "../tables/conversions.ts";
@@ -42,11 +32,6 @@ export function createSqliteBatch(database: DatabaseSync): BatchStore {
 		statements ??= prepareStatements(database);
 		return work(statements);
 	}
-	/** Returns a function that runs a statement for each id. */
-	const byIds =
-		<Row>(choose: (statements: Statements) => StatementSync) =>
-		async (db: Db, ids: readonly number[]): Promise<Row[]> =>
-			ids.length === 0 ? [] : run(db, (prepared) => ids.flatMap((id) => allOf<Row>(choose(prepared), id)));
 	return {
 		look: (db, { nonces, orders, programmeIds }) =>
 			run(db, ({ findNonce, findByOrder, findShop }) => ({
@@ -62,22 +47,15 @@ export function createSqliteBatch(database: DatabaseSync): BatchStore {
 					allOf<ShopTarget>(findShop, id).map((shop) => ({ ...shop, isFailing: Boolean(shop.isFailing) })),
 				),
 			})),
-		lock: byIds(({ findConversion }) => findConversion),
-		findCredits: byIds(({ findCredit }) => findCredit),
-		findRefunds: byIds(({ findRefunds }) => findRefunds),
-		findLinkCodes: byIds(({ findLinkCode }) => findLinkCode),
-		findToldEvents: byIds(({ findToldEvents }) => findToldEvents),
-		findByCodes: async (db, codes) =>
-			codes.length === 0
+		lock: async (db, ids) =>
+			ids.length === 0
 				? []
-				: run(db, ({ findByCode }) =>
-						codes.flatMap(({ programme_id, folded }) =>
-							allOf<CodeKey & { partnership_id: number }>(findByCode, programme_id, folded),
-						),
-					),
-		async findPartnerships(db, ids) {
-			const rows = await byIds<PartnershipRow>(({ findPartnership }) => findPartnership)(db, ids);
-			return rows.map(readPartnershipRow);
+				: run(db, ({ findConversion }) => ids.flatMap((id) => allOf<Conversion>(findConversion, id))),
+		async find(db, read, keys) {
+			if (keys.length === 0) return [];
+			return run(db, ({ ofRead }) =>
+				keys.flatMap((key) => allOf<object>(ofRead(read.text), key)).map(read.rowOf),
+			);
 		},
 		write: (db, rows) => run(db, (prepared) => write(prepared, rows)),
 	};
@@ -93,18 +71,6 @@ function prepareStatements(database: DatabaseSync) {
 		findByOrder: prepare(`${conversion} where programme_id = ? and order_id = ?`),
 		findConversion: prepare(`${conversion} where id = ?`),
 		findShop: prepare(`${SHOP_TARGET_SELECT} where p.id = ?`),
-		findCredit: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
-		findRefunds: prepare(
-			`select ${Object.keys(REFUND).join(", ")} from refunds where conversion_id = ? order by id`,
-		),
-		findLinkCode: prepare("select id, code from partner_links where id = ?"),
-		findToldEvents: prepare("select conversion_id, receiver_id, name from events where conversion_id = ?"),
-		findByCode: prepare(
-			`select code.programme_id, folded, partnership_id from coupon_codes code
-				join partnerships own on own.id = partnership_id
-				where code.programme_id = ? and folded = ? and own.ended_at_ms is null`,
-		),
-		findPartnership: prepare(`${PARTNERSHIP_SELECT} where own.id = ?`),
 		insertNonce: prepare(insertText("nonces", NONCE)),
 		rename: prepare("update conversions set order_id = ? where id = ?"),
 		changeAll: prepare(updateText(CHANGING)),
@@ -115,13 +81,6 @@ function prepareStatements(database: DatabaseSync) {
 				and announced_body is null`,
 		),
 		insertMove: prepare(insertText("moves", MOVE)),
-		putCredit: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),
-		insertRefund: prepare(insertText("refunds", REFUND)),
-		insertEntry: prepare(insertText("entries", ENTRY)),
-		openEntries: prepare(
-			`insert into open_entries (entry_id, ${OPEN_ENTRY.join(", ")})
-				select id, ${OPEN_ENTRY.join(", ")} from entries where id between ? and ?`,
-		),
 		insertEvent: prepare(
 			`insert into events (public_id, receiver_id, conversion_id, name, body, created_at_ms)
 				values (?, ?, ?, ?, ?, ?)`,
@@ -139,6 +98,21 @@ function prepareStatements(database: DatabaseSync) {
 			`update api_keys set last_used_at_ms = ? where id = ?
 				and (last_used_at_ms is null or last_used_at_ms <= ?)`,
 		),
+		ofRead: remember(prepare),
+		ofTable: remember(({ name, columns, isOnePerConversion, repeatedIn }: ModuleTable) => ({
+			insert: prepare(`${insertText(name, columns)} ${isOnePerConversion ? replacing(columns) : ""}`),
+			repeat: repeatedIn && prepare(repeatText(name, repeatedIn)),
+		})),
+	};
+}
+
+/** Returns a function that makes a value once for each key. */
+function remember<Of, Value>(make: (of: Of) => Value): (of: Of) => Value {
+	const made = new Map<Of, Value>();
+	return (of) => {
+		const value = made.get(of) ?? make(of);
+		made.set(of, value);
+		return value;
 	};
 }
 
@@ -147,13 +121,18 @@ function insertText(table: string, columns: Readonly<Record<string, string>>): s
 	return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
 }
 
+function repeatText(from: string, { name, idColumn, columns }: RepeatedIn): string {
+	const repeated = columns.join(", ");
+	return `insert into ${name} (${idColumn}, ${repeated}) select id, ${repeated} from ${from} where id between ? and ?`;
+}
+
 function updateText(columns: object): string {
 	const set = Object.keys(columns).map((column) => `${column} = ?`);
 	return `update conversions set ${set.join(", ")} where id = ?`;
 }
 
-function allOf<Row>(statement: StatementSync, ...parameters: SQLInputValue[]): Row[] {
-	return statement.all(...parameters) as unknown as Row[];
+function allOf<Row>(statement: StatementSync, ...parameters: (SQLInputValue | Key)[]): Row[] {
+	return statement.all(...(parameters as SQLInputValue[])) as unknown as Row[];
 }
 
 /** Writes the rows in the order in which BatchRows lists them. */
@@ -167,11 +146,12 @@ function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	};
 	for (const { conversion_id, body } of rows.keptBodies ?? []) statements.keepBody.run(body, conversion_id);
 	insertAll(statements.insertMove, MOVE, (rows.moves ?? []).map(withId));
-	insertAll(statements.putCredit, CREDIT, (rows.credits ?? []).map(withId));
-	insertAll(statements.insertRefund, REFUND, (rows.refunds ?? []).map(withId));
-	const entryIds = insertAll(statements.insertEntry, ENTRY, (rows.entries ?? []).map(withId));
-	// Nobody else writes meanwhile, so the ids have no gaps.
-	if (entryIds.length > 0) statements.openEntries.run(entryIds.at(0) ?? 0, entryIds.at(-1) ?? 0);
+	for (const { table, rows: added } of rows.ofModules ?? []) {
+		const { insert, repeat } = statements.ofTable(table);
+		const ids = insertAll(insert, table.columns, added.map(withId));
+		// Nobody else writes meanwhile, so the ids have no gaps.
+		if (ids.length > 0) repeat?.run(ids.at(0) ?? 0, ids.at(-1) ?? 0);
+	}
 	const eventIds = (rows.events ?? []).map(withId).map((event) => {
 		const { public_id, receiver_id, conversion_id, name, body, at_ms, endpoint_epoch } = event;
 		const { lastInsertRowid: id } = statements.insertEvent.run(

@@ -1,13 +1,12 @@
-// Refunds, the accounts of partners, statements and payments. docs/decisions/money.md explains the design. Amounts are
+// The accounts of partners, statements and payments. docs/decisions/money.md explains the design. Amounts are
 // decimal text in the canonical form of their currency, and those of entries and statements may be negative.
 
 import type { Generated, Selectable } from "kysely";
-import type { Reason } from "../../domain/conversion.ts";
 import type { EntryKind } from "../../domain/ledger.ts";
+import { moduleTable } from "../module-parts.ts";
 
 declare module "../schema/tables.ts" {
 	interface Schema {
-		refunds: RefundsTable;
 		entries: EntriesTable;
 		open_entries: OpenEntriesTable;
 		statements: StatementsTable;
@@ -19,22 +18,6 @@ declare module "../schema/tables.ts" {
 		payment_details: PaymentDetailsTable;
 		restores: RestoresTable;
 	}
-}
-
-/** One row is a refund of a part of a conversion's value. */
-export interface RefundsTable {
-	id: Generated<number>;
-	programme_id: number;
-	conversion_id: number;
-	/** The shop's name for the refund, unique within the conversion. */
-	refund_id: string;
-	amount: string;
-	/** Value of the conversion that was left after the refund. */
-	basket_value: string;
-	reason: Reason;
-	/** The person who entered it on a page, or null if the shop's server reported it. */
-	person_id: number | null;
-	at_ms: number;
 }
 
 /** One row is an entry in the account of a partner. Rows never change, except that an erasure removes texts. */
@@ -164,8 +147,39 @@ export interface PaymentDetailsTable {
 	changed_by: number | null;
 }
 
-export type Refund = Selectable<RefundsTable>;
 export type Entry = Selectable<EntriesTable>;
+
+/** Columns of an entry that describe its sale. An adjustment has none. */
+type OfSale = "decided_at_ms" | "sub_1" | "sub_2" | "sub_3";
+/** An entry that a move or an adjustment causes. No statement contains it yet. */
+export type NewEntry = Omit<Entry, "id" | "statement_id" | OfSale> & Partial<Pick<Entry, OfSale>>;
+
+/** The entries, which `open_entries` repeats. */
+export const ENTRIES = moduleTable<NewEntry>({
+	name: "entries",
+	columns: {
+		partner_id: "bigint",
+		programme_id: "bigint",
+		conversion_id: "bigint",
+		kind: "text",
+		amount: "text",
+		currency: "text",
+		person_id: "bigint",
+		reason: "text",
+		at_ms: "bigint",
+		decided_at_ms: "bigint",
+		sub_1: "text",
+		sub_2: "text",
+		sub_3: "text",
+	},
+	repeatedIn: {
+		name: "open_entries",
+		idColumn: "entry_id",
+		columns: ["partner_id", "programme_id", "kind", "amount", "currency", "at_ms"],
+	},
+	writtenWith: "decisions",
+});
+
 export type Statement = Selectable<StatementsTable>;
 export type Payment = Selectable<PaymentsTable>;
 

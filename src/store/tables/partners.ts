@@ -3,6 +3,7 @@
 import type { Generated, Selectable } from "kysely";
 import type { ClickKind } from "../../domain/click.ts";
 import type { CreditWord } from "../../domain/credit.ts";
+import { moduleTable } from "../module-parts.ts";
 
 declare module "../schema/tables.ts" {
 	interface Schema {
@@ -154,3 +155,21 @@ export type Partnership = Selectable<PartnershipsTable>;
 export type Application = Selectable<ApplicationsTable>;
 export type PartnerLink = Selectable<PartnerLinksTable>;
 export type StoredCredit = Selectable<CreditsTable>;
+
+export const CREDITS = moduleTable<StoredCredit>({
+	name: "credits",
+	columns: {
+		conversion_id: "bigint",
+		programme_id: "bigint",
+		partnership_id: "bigint",
+		word: "text",
+		sold_at_ms: "bigint",
+		link_id: "bigint",
+		clicked_at_ms: "bigint",
+		sub_1: "text",
+		sub_2: "text",
+		sub_3: "text",
+	},
+	isOnePerConversion: true,
+	writtenWith: "sales",
+});

@@ -9,6 +9,7 @@ import type { Conversion } from "../../store/queries/conversions.ts";
 import { findJob } from "../../store/queries/jobs.ts";
 import type { NamedPartnership } from "../../store/queries/partners.ts";
 import { type ListedStatement, readStatements } from "../../store/queries/statements.ts";
+import { ENTRIES } from "../../store/tables/money.ts";
 import { addCredited } from "../partners/partner-shop.test-support.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 
@@ -51,7 +52,7 @@ export async function addEntry(
 	const { kind, amount, currency, atMs, conversion, reason = null } = entry;
 	const row = { partner_id, programme_id, conversion_id: conversion.id, kind, amount, currency };
 	await store.transact((trx) =>
-		store.batch.write(trx, { entries: [{ ...row, person_id: null, reason, at_ms: atMs }] }),
+		store.batch.write(trx, { ofModules: [ENTRIES.add([{ ...row, person_id: null, reason, at_ms: atMs }])] }),
 	);
 }
 
