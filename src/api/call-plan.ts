@@ -1,5 +1,5 @@
-// The plan of a call: the database work that an endpoint requests for it. Plans allow the calls of a batch to
-// share one transaction (intake.ts).
+// The plan of a call: the database work that an endpoint requests for it. With plans, the calls of a batch are stored
+// together (store-calls.ts).
 
 import type { Decided } from "../conversions/deps.ts";
 import type { OrderRequest } from "../conversions/order-request.ts";
@@ -13,7 +13,7 @@ import type { InboundCall } from "./inbound-log.ts";
 
 export type CallPlan = SharedPlan | LonePlan;
 
-/** The plan of a call that is stored in one transaction with other calls. */
+/** The plan of a call that is stored together with other calls. */
 export interface SharedPlan {
 	runsAlone?: never;
 	/**

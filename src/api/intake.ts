@@ -1,7 +1,7 @@
-// Stores calls that report or decide. All calls that wait are stored in ONE transaction.
+// Stores calls that report or decide. All calls that wait are one batch, which takes one or two commits (store-calls.ts).
 //
 //   calls ─▶ wait, by programme ─▶ batch ─▶ commit ─▶ engines notified ─▶ every caller answered
-//                 │                  └─▶ failed: its calls one by one, each in a transaction of its own
+//                 │                  └─▶ failed: its calls one by one
 //                 └─▶ no room, or waited too long: 503, and nothing was done
 //
 // A call that comes alone starts at once, and calls that arrive while a batch is stored are the next batch. Programmes
@@ -140,7 +140,7 @@ async function tryToStore(
 	maxLockWaitMs: LockWaitMs,
 	answer: AnswerOf,
 ): Promise<Failure | null> {
-	const failure = await storeCalls(deps, calls, maxLockWaitMs, ({ results, owed }) => {
+	const { failure } = await storeCalls(deps, calls, maxLockWaitMs, ({ results, owed }) => {
 		deps.store.announceDue(owed);
 		for (const [call, result] of results) answer(call, Promise.resolve(result));
 	});
@@ -149,14 +149,9 @@ async function tryToStore(
 }
 
 async function storeLone(deps: IntakeDeps, call: LoneCall): Promise<Result<Answer>> {
-	let result: Result<Answer> | undefined;
-	const failure = await storeLoneCall(deps, call, ({ results }) => {
-		result = results.get(call);
-	});
-	noteOutcome(deps, failure);
-	if (failure !== null) return resultOf(failure);
-	if (result === undefined) throw new Error("a stored call has no result");
-	return result;
+	const attempted = await storeLoneCall(deps, call);
+	noteOutcome(deps, attempted.failure);
+	return attempted.failure === null ? attempted.value : resultOf(attempted.failure);
 }
 
 function noteOutcome({ storing }: IntakeDeps, failure: Failure | null): void {

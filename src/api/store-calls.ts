@@ -8,7 +8,7 @@
 // conversions, nonces, new orders, and at the end programmes and keys, each in the order of its key. Nothing here changes
 // cached rows, such as a call's programme, because the commit may fail.
 
-import { idsToLock, judgeFound, lockFound, ordersOf } from "../conversions/change-orders.ts";
+import { findIdToLock, judgeFound, lockFound, ordersOf } from "../conversions/change-orders.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import type { Found } from "../conversions/facts.ts";
 import { type Result, refusalOf } from "../domain/fault.ts";
@@ -24,7 +24,7 @@ import {
 	type Written,
 } from "../store/batch.ts";
 import { repeatConflicts } from "../store/conflict.ts";
-import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import { type Db, type LockWaitMs, type Store, UncertainWrite } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
 import type { IntakeCall, LoneCall, RequestResult, SharedCall } from "./call-plan.ts";
@@ -50,116 +50,125 @@ export interface Failure {
 /** Maximum number of times that a batch of several calls is judged together. After that its calls are stored one by one. */
 const TURNS_TOGETHER = 2;
 
+/** An attempt that did not fail has a value. */
+export type Attempted<Value> = { failure: null; value: Value } | { failure: Failure };
+
 /**
  * Stores calls. Those that change no stored conversion come first, so that they never wait for a lock. `onStored` is called
- * with each part of the calls that is stored. Resolves to null, or to the failure of the calls that are not stored. Never
- * rejects.
+ * with each part of the calls that is stored. If the attempt fails, the other calls are not stored. Never rejects.
  */
 export function storeCalls(
 	deps: StoringDeps,
 	calls: readonly SharedCall[],
 	maxLockWaitMs: LockWaitMs,
 	onStored: (stored: Stored) => void,
-): Promise<Failure | null> {
-	const left = new Set(calls);
+): Promise<Attempted<void>> {
+	const left = new Set<IntakeCall>(calls);
+	const note = (stored: Stored): void => {
+		for (const call of stored.results.keys()) left.delete(call);
+		onStored(stored);
+	};
 	const turns = calls.length > 1 ? TURNS_TOGETHER : undefined;
-	return attempt((onCommit) => {
-		const note = (stored: Stored): void => {
-			for (const call of stored.results.keys()) left.delete(call as SharedCall);
-			onStored(stored);
-		};
-		return repeatConflicts(
+	return attempt((onCommit) =>
+		repeatConflicts(
 			deps.clock,
-			() => storeLeft(deps, [...left], maxLockWaitMs, onCommit, note),
+			() =>
+				storeTogether(
+					deps,
+					calls.filter((call) => left.has(call)),
+					maxLockWaitMs,
+					onCommit,
+					note,
+				),
 			turns,
-		);
-	});
+		),
+	);
 }
 
 /** Stores a call that runs alone, in a transaction that answers it. Never rejects. */
 export function storeLoneCall(
 	{ store, clock }: StoringDeps,
 	call: LoneCall,
-	onStored: (stored: Stored) => void,
-): Promise<Failure | null> {
+): Promise<Attempted<Result<Answer>>> {
 	const nonces = call.caller === null ? [] : [call.caller.nonce];
-	return attempt(async (onCommit) => {
-		const result = await repeatConflicts(clock, () =>
-			store.transact(async (trx) => {
+	return attempt((onCommit) =>
+		repeatConflicts(clock, async () => {
+			const { result } = await store.transact(async (trx) => {
 				const { usedNonces } = await store.batch.look(trx, { nonces, orders: [], programmeIds: [] });
 				const isReplayed = nonces.some((nonce) => usedNonces.has(keyOfNonce(nonce)));
 				const result = isReplayed ? refusalOf("replayed_nonce", {}) : await call.answer(trx);
 				await store.batch.write(trx, rowsOfCalls([{ call, isReplayed, decided: [], result }], clock.nowMs()));
 				onCommit();
-				// A refusal must not roll the used nonce and the log back.
+				// The result is not returned as it is, because a refusal would roll the used nonce and the log back.
 				return { result };
-			}),
-		);
-		onStored({ results: new Map([[call, result.result]]), owed: NOTHING_OWED });
-	});
+			});
+			return result;
+		}),
+	);
 }
 
 /** Runs an attempt to store calls. It calls `onCommit` right before it commits. */
-async function attempt(run: (onCommit: () => void) => Promise<void>): Promise<Failure | null> {
+async function attempt<Value>(run: (onCommit: () => void) => Promise<Value>): Promise<Attempted<Value>> {
 	let isUncertain = false;
+	const onCommit = (): void => {
+		isUncertain = true;
+	};
 	try {
-		await run(() => {
-			isUncertain = true;
-		});
-		return null;
+		return { failure: null, value: await run(onCommit) };
 	} catch (error) {
-		return error instanceof UncertainWrite
-			? { error: error.cause, isUncertain: true }
-			: { error, isUncertain };
+		if (error instanceof UncertainWrite) return { failure: { error: error.cause, isUncertain: true } };
+		return { failure: { error, isUncertain } };
 	}
 }
 
-async function storeLeft(
+async function storeTogether(
 	deps: StoringDeps,
 	calls: readonly SharedCall[],
 	maxLockWaitMs: LockWaitMs,
 	onCommit: () => void,
 	onStored: (stored: Stored) => void,
 ): Promise<void> {
-	const { store, clock } = deps;
-	const readAtMs = clock.monotonicMs();
-	const asked = askAbout(calls);
-	async function judge(db: Db, part: readonly SharedCall[], { requests, replayed }: Accepted, found: Found) {
-		const { batch, results } = await judgeFound(db, deps, requests, found);
-		const handled = answerCalls(part, replayed, requests, results());
-		return {
-			rows: { ...batch.rows(), ...rowsOfCalls(handled, clock.nowMs()) },
-			stored: (written: Written): Stored => ({
-				results: new Map(handled.map(({ call, result }) => [call, result])),
-				owed: batch.owedAfter(written, readAtMs),
-			}),
-		};
-	}
-	const looked = store.writeAlone === null ? null : await store.batch.look(store.db, asked);
+	const { store } = deps;
+	const readAtMs = deps.clock.monotonicMs();
 	let locking = calls;
-	if (store.writeAlone !== null && looked !== null) {
+	let looked: Looked | undefined;
+	if (store.writeAlone !== null) {
+		looked = await store.batch.look(store.db, askAbout(calls));
 		const parts = divide(calls, looked);
 		locking = parts.locking;
 		if (parts.free.length > 0) {
-			const found: Found = { ...looked, lockedIds: new Set() };
-			const { rows, stored } = await judge(store.db, parts.free, acceptCalls(parts.free, looked), found);
-			onStored(stored(await store.writeAlone(rows, maxLockWaitMs)));
+			const found = { ...looked, lockedIds: new Set<number>() };
+			const judged = await judgeCalls(store.db, deps, acceptCalls(parts.free, looked), found, readAtMs);
+			onStored(judged.storedAs(await store.writeAlone(judged.rows, maxLockWaitMs)));
 		}
 	}
 	if (locking.length === 0) return;
 	const stored = await store.transact(
 		async (trx) => {
-			const seen = looked ?? (await store.batch.look(trx, asked));
+			const seen = looked ?? (await store.batch.look(trx, askAbout(locking)));
 			const accepted = acceptCalls(locking, seen);
 			const found = await lockFound(trx, deps, accepted.requests, seen);
-			const judged = await judge(trx, locking, accepted, found);
+			const judged = await judgeCalls(trx, deps, accepted, found, readAtMs);
 			const written = await store.batch.write(trx, judged.rows);
 			onCommit();
-			return judged.stored(written);
+			return judged.storedAs(written);
 		},
 		{ maxLockWaitMs },
 	);
 	onStored(stored);
+}
+
+/** Judges and answers calls. Returns the rows to write, and a function that makes the result from what was written. */
+async function judgeCalls(db: Db, deps: StoringDeps, accepted: Accepted, found: Found, readAtMs: number) {
+	const { batch, results } = await judgeFound(db, deps, accepted.requests, found);
+	const handled = answerCalls(accepted, results());
+	return {
+		rows: { ...batch.rows(), ...rowsOfCalls(handled, deps.clock.nowMs()) },
+		storedAs: (written: Written): Stored => ({
+			results: new Map(handled.map(({ call, result }) => [call, result])),
+			owed: batch.owedAfter(written, readAtMs),
+		}),
+	};
 }
 
 /**
@@ -169,16 +178,16 @@ async function storeLeft(
 function divide(
 	calls: readonly SharedCall[],
 	{ conversions }: Looked,
-): { free: SharedCall[]; locking: SharedCall[] } {
-	const locking = new Set(calls.filter(({ requests }) => idsToLock(requests, conversions).length > 0));
-	const names = new Set([...locking].flatMap(namesOf));
-	for (let before = -1; before < locking.size; ) {
-		before = locking.size;
-		for (const call of locking.size === 0 ? [] : calls) {
-			if (locking.has(call) || !namesOf(call).some((name) => names.has(name))) continue;
-			locking.add(call);
-			for (const name of namesOf(call)) names.add(name);
-		}
+): { free: readonly SharedCall[]; locking: readonly SharedCall[] } {
+	const idToLock = findIdToLock(conversions);
+	const locking = new Set(calls.filter(({ requests }) => requests.some((one) => idToLock(one) !== null)));
+	if (locking.size === 0) return { free: calls, locking: [] };
+	const names = new Set<string>();
+	let added: readonly SharedCall[] = [...locking];
+	while (added.length > 0) {
+		for (const name of added.flatMap(namesOf)) names.add(name);
+		added = calls.filter((call) => !locking.has(call) && namesOf(call).some((name) => names.has(name)));
+		for (const call of added) locking.add(call);
 	}
 	return {
 		free: calls.filter((call) => !locking.has(call)),
@@ -201,24 +210,26 @@ function askAbout(calls: readonly SharedCall[]): Asked {
 	};
 }
 
-/** The requests of the calls whose nonce was not used before, and the other calls, which have no effect. */
 interface Accepted {
-	requests: readonly SharedCall["requests"][number][];
+	calls: readonly SharedCall[];
+	/** The calls whose nonce was used before. They have no effect. */
 	replayed: ReadonlySet<SharedCall>;
+	/** The requests of the other calls. */
+	requests: readonly SharedCall["requests"][number][];
 }
 
 function acceptCalls(calls: readonly SharedCall[], { usedNonces }: Looked): Accepted {
 	const used = new Set(usedNonces);
 	const replayed = new Set<SharedCall>();
 	for (const call of calls) {
-		const key = call.caller && keyOfNonce(call.caller.nonce);
-		if (key === null) continue;
+		if (call.caller === null) continue;
+		const key = keyOfNonce(call.caller.nonce);
 		// The same call may be in a batch twice.
 		if (used.has(key)) replayed.add(call);
 		used.add(key);
 	}
-	const accepted = calls.filter((call) => !replayed.has(call));
-	return { requests: accepted.flatMap(({ requests }) => requests), replayed };
+	const requests = calls.flatMap((call) => (replayed.has(call) ? [] : call.requests));
+	return { calls, replayed, requests };
 }
 
 /** A call and its result. */
@@ -232,9 +243,7 @@ interface HandledCall {
 }
 
 function answerCalls(
-	calls: readonly SharedCall[],
-	replayed: ReadonlySet<SharedCall>,
-	requests: readonly SharedCall["requests"][number][],
+	{ calls, replayed, requests }: Accepted,
 	results: readonly RequestResult[],
 ): HandledCall[] {
 	const resultOf = new Map(requests.map((request, index) => [request, results[index]]));

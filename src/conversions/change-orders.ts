@@ -57,22 +57,21 @@ export function ordersOf(requests: readonly OrderRequest<unknown>[]): OrderKey[]
 	return named.map(({ programmeId, orderId }) => ({ programme_id: programmeId, order_id: orderId }));
 }
 
-/** Returns the ids of the conversions that the requests may change. */
-export function idsToLock(
-	requests: readonly OrderRequest<unknown>[],
+/**
+ * Returns a function that finds the id of the conversion that a request may change, or null if it changes none that is
+ * stored.
+ */
+export function findIdToLock(
 	conversions: readonly Conversion[],
-): number[] {
+): (request: OrderRequest<unknown>) => number | null {
 	const byName = new Map(conversions.map((found) => [nameOf(found), found]));
-	const ids = requests.flatMap(
-		({ programmeId, orderId, eventType, conversionId, mayChange = () => true }) => {
-			if (conversionId !== undefined) return conversionId;
-			const found = byName.get(
-				nameOf({ programme_id: programmeId, order_id: orderId, event_type: eventType }),
-			);
-			return found !== undefined && mayChange(found) ? found.id : [];
-		},
-	);
-	return [...new Set(ids)];
+	return ({ programmeId, orderId, eventType, conversionId, mayChange = () => true }) => {
+		if (conversionId !== undefined) return conversionId;
+		if (byName.size === 0) return null;
+		const name = nameOf({ programme_id: programmeId, order_id: orderId, event_type: eventType });
+		const found = byName.get(name);
+		return found !== undefined && mayChange(found) ? found.id : null;
+	};
 }
 
 /** Locks the conversions that the requests may change, and reads the shops that are told of them. */
@@ -84,7 +83,8 @@ export async function lockFound(
 	alreadyLocked: readonly Conversion[] = [],
 ): Promise<Found> {
 	const known = new Set(alreadyLocked.map(({ id }) => id));
-	const ids = idsToLock(requests, conversions).filter((id) => !known.has(id));
+	const wanted = requests.map(findIdToLock(conversions));
+	const ids = [...new Set(wanted)].flatMap((id) => (id === null || known.has(id) ? [] : id));
 	const locked = [...alreadyLocked, ...(await batch.lock(trx, ids))];
 	const lockedById = new Map(locked.map((conversion) => [conversion.id, conversion]));
 	const asked = new Set(ids);

@@ -1,7 +1,6 @@
-// Approves, rejects or reverses conversions. A conversion is identified by its id.
-// A shop may also use its own order id together with the event type. Repeating a decision gives the same answer, changes
-// nothing and sends nothing. The shop may approve, reject, reverse and refund. The review team may only reject (contract
-// section 3).
+// Approves, rejects or reverses conversions. A conversion is identified by its id. A shop may also use its own order id
+// together with the event type. Repeating a decision gives the same answer, changes nothing and sends nothing. The shop may
+// approve, reject and reverse. The review team may only reject (contract section 3).
 
 import { type DecidedBy, type EventType, judgeMove, parseReason, type Reason } from "../domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";

@@ -37,7 +37,7 @@ export interface ModuleChore {
 	runsIn: "every process" | "delivery";
 	/** True if the chore is not started without a mail server. */
 	needsMail?: true;
-	/** Returns the work of a run. It is called once in each process. */
+	/** Returns the work of one run. A process calls `prepare` once, when it starts. */
 	prepare(deps: ModuleChoreDeps): Work;
 }
 

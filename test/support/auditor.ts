@@ -1,6 +1,6 @@
-// The auditor of stored rows, which all suites that run the service share. It applies the rules of `ringback
-// verify` (LEDGER_RULES in src/modules.ts) and further rules for a database that still has all its attempts. It
-// is written from the contract, and throws at the first row that breaks a promise.
+// The auditor of stored rows, which all suites that run the service share. It applies the rules of the command `ringback
+// verify`, and further rules for a database that still has all its attempts. It is written from the contract, and throws at
+// the first row that breaks a promise.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { checkLedger } from "../../src/service/check-ledger.ts";

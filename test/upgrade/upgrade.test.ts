@@ -230,7 +230,7 @@ for (const kind of DATABASE_KINDS) {
 		const endpoints = db.selectFrom("endpoints").selectAll().orderBy("id");
 		const saved = await endpoints.execute();
 		const listener = await addListener(db);
-		// Another partner listened before it saved its URL.
+		// Another partner has a URL now, and listened before.
 		const [called] = others.filter(({ kind: whose }) => whose === "partner");
 		ok(called);
 		await sql`insert into endpoints (id, receiver_id, url, form, saved_at_ms)

@@ -88,7 +88,10 @@ export interface KnownPartnerships {
 	candidatesOf(signals: Signals): readonly CreditablePartnership[];
 }
 
-/** Reads partnerships, with one statement for codes and one for all the others. `others` are ids that are known already. */
+/**
+ * Reads the partnerships of signals and those with the ids in `others`. One statement reads the coupon codes, and another
+ * one the partnerships.
+ */
 export async function readPartnerships(
 	db: Db,
 	batch: BatchStore,

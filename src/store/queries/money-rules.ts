@@ -135,7 +135,7 @@ function minor(column: string): string {
 	return `cast(replace(${column}, '.', '') as bigint)`;
 }
 
-/** Returns the ranges of a table whose key begins with the partner. */
+/** Returns how the rows of a table are walked, whose key begins with the partner. */
 function entriesOfPartners(
 	table: "open_entries" | "statement_entries",
 ): Pick<LedgerRule, "table" | "key" | "from" | "idsAtOnce" | "shown"> {
