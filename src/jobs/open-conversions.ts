@@ -9,7 +9,7 @@ import type { Step } from "../conversions/moves.ts";
 import type { OrderRequest } from "../conversions/order-request.ts";
 import { type EventType, isByPixelAlone, parseEventType } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
-import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { addAmounts, zeroIn } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
@@ -134,46 +134,48 @@ const REMARK = "The approval window has ended already, so it is approved right a
 
 async function judgeOpen(db: Db, _: JobScope, rows: readonly JobRow[], nowMs: number): Promise<RowVerdict[]> {
 	const meant = await readRows(db, rows, nowMs);
-	const { conversions, credits } = await readPresent(db, meant);
-	return meant.map((read) => {
-		if (!read.ok) return refuseLine(read);
-		const present = conversions.get(nameOf(read.value));
-		return present === undefined
-			? verdictOnNew(read.value, nowMs)
-			: compare(present, credits.get(present.id), read.value);
-	});
+	const orders = meant.flatMap((read) =>
+		read.ok ? [{ programme_id: read.value.programme.id, order_id: read.value.orderId }] : [],
+	);
+	const present = new Map((await findByOrders(db, orders)).map((one) => [nameOfOrder(one), one]));
+	return giveVerdicts(
+		db,
+		meant.map((read) => (read.ok ? { ...read, present: present.get(nameOf(read.value)) ?? null } : read)),
+		nowMs,
+	);
 }
 
 async function applyOpen(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
-	const meant = await readRows(trx, rows, deps.clock.nowMs());
-	const { credits } = await readPresent(trx, meant);
-	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value, credits)] : []));
+	const nowMs = deps.clock.nowMs();
+	const meant = await readRows(trx, rows, nowMs);
+	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value)] : []));
 	const { results, owed } = await changeOrders(trx, deps, requests);
 	if (owed.receiverIds.length > 0) throw new Error("imported conversions owe events");
 	const judged = results.values();
-	return meant.map((read) => {
-		if (!read.ok) return refuseLine(read);
+	const lines = meant.map((read): MetLine => {
+		if (!read.ok) return read;
 		const result = judged.next().value;
-		if (result === undefined) throw new Error("a line came back without its result");
-		return result.ok ? result.value : needsFixing(plainWords(result.fault));
+		if (result?.ok !== true) throw new Error("a line came back without its result");
+		return { ...read, present: result.value };
+	});
+	return giveVerdicts(trx, lines, nowMs);
+}
+
+/** A line with the conversion that its order has already, or null if it has none. */
+type MetLine = ReadLine<MeantConversion> & ({ ok: false } | { ok: true; present: Conversion | null });
+
+async function giveVerdicts(db: Db, lines: readonly MetLine[], nowMs: number): Promise<RowVerdict[]> {
+	const ids = lines.flatMap((line) => (line.ok && line.present !== null ? line.present.id : []));
+	const credits = await findNamedCredits(db, ids);
+	return lines.map((line) => {
+		if (!line.ok) return refuseLine(line);
+		const { value, present } = line;
+		return present === null ? verdictOnNew(value, nowMs) : compare(present, credits.get(present.id), value);
 	});
 }
 
 function nameOf({ programme, orderId, eventType }: MeantConversion): string {
 	return nameOfOrder({ programme_id: programme.id, order_id: orderId, event_type: eventType });
-}
-
-/** Reads the conversions that the lines are about, as far as they are here, and to whom they are credited. */
-async function readPresent(db: Db, meant: readonly ReadLine<MeantConversion>[]) {
-	const orders = meant.flatMap((read) =>
-		read.ok ? [{ programme_id: read.value.programme.id, order_id: read.value.orderId }] : [],
-	);
-	const found = await findByOrders(db, orders);
-	const credits = await findNamedCredits(
-		db,
-		found.map(({ id }) => id),
-	);
-	return { conversions: new Map(found.map((one) => [nameOfOrder(one), one])), credits };
 }
 
 async function readRows(
@@ -237,13 +239,9 @@ function readTimes(cells: Cells, { programme }: NamedAgreement, nowMs: number): 
 	return succeed({ soldAtMs, approveAtMs, saysApproval: true });
 }
 
-function requestFor(
-	deps: ApplyDeps,
-	meant: MeantConversion,
-	credits: ReadonlyMap<number, NamedCredit>,
-): OrderRequest<RowVerdict> {
+/** Returns the request for a line. It results in the conversion that the order has already. */
+function requestFor(deps: ApplyDeps, meant: MeantConversion): OrderRequest<Conversion | null> {
 	const { programme, orderId, eventType } = meant;
-	const nowMs = deps.clock.nowMs();
 	return {
 		programmeId: programme.id,
 		orderId,
@@ -252,8 +250,8 @@ function requestFor(
 		mayChange: () => false,
 		judge: (present) =>
 			present === null
-				? { kind: "move", step: stepFor(deps, meant), done: () => verdictOnNew(meant, nowMs) }
-				: { kind: "answer", result: succeed(compare(present, credits.get(present.id), meant)) },
+				? { kind: "move", step: stepFor(deps, meant), done: () => null }
+				: { kind: "keep", done: (conversion) => conversion },
 	};
 }
 
