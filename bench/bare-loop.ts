@@ -5,8 +5,8 @@
 
 import { readFileSync } from "node:fs";
 import type { Client, Dispatcher } from "undici";
-import { composeEvent } from "../src/domain/event.ts";
-import { signingKey } from "../src/domain/signature.ts";
+import { composeEvent } from "#core/domain/event.ts";
+import { signingKey } from "#core/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { openConnection } from "./connection.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";

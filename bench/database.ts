@@ -2,11 +2,11 @@
 
 import { rmSync } from "node:fs";
 import { sql } from "kysely";
+import { type DatabaseSetting, openStore } from "#core/store/open.ts";
+import { POSTGRES_DEFAULTS } from "#core/store/postgres/setting.ts";
+import type { Store } from "#core/store/store.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { createLog } from "../src/outside/log.ts";
-import { type DatabaseSetting, openStore } from "../src/store/open.ts";
-import { POSTGRES_DEFAULTS } from "../src/store/postgres/setting.ts";
-import type { Store } from "../src/store/store.ts";
 import { dropDatabase, type PostgresServer } from "../test/support/postgres.ts";
 import { migrateDatabase, OWN_FOLDER } from "./service-process.ts";
 

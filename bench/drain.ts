@@ -1,7 +1,7 @@
 // Runs one or more real service processes until all due deliveries are sent and every result is committed.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { SLOTS } from "../src/domain/slot.ts";
+import { SLOTS } from "#core/domain/slot.ts";
 import { withStore } from "./database.ts";
 import { cpuMicros, residentMb } from "./process-cost.ts";
 import type { Receiver } from "./receiver-process.ts";

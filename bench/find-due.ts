@@ -2,11 +2,11 @@
 // once a minute as a check, it reads the first due row of each receiver. In each pass it finds in memory
 // which receivers are due. Then it reads the first rows of those receivers.
 
-import { DueTimes } from "../src/callbacks/due-times.ts";
-import { SendBuffer } from "../src/callbacks/send-buffer.ts";
-import { Slots } from "../src/callbacks/slots.ts";
-import { SLOTS } from "../src/domain/slot.ts";
-import type { Store } from "../src/store/store.ts";
+import { DueTimes } from "#core/callbacks/due-times.ts";
+import { SendBuffer } from "#core/callbacks/send-buffer.ts";
+import { Slots } from "#core/callbacks/slots.ts";
+import { SLOTS } from "#core/domain/slot.ts";
+import type { Store } from "#core/store/store.ts";
 
 /** Limits of requests in flight, with the service's defaults (config.ts). */
 const CAPS = { perReceiver: 8, overall: 512 };

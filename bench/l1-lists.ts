@@ -4,16 +4,16 @@
 // again without statistics.
 
 import { sql } from "kysely";
-import { EVENT_TYPES, STATUSES } from "../src/domain/conversion.ts";
-import { writeCursor } from "../src/domain/cursor.ts";
-import { DAY_MS, utcDay } from "../src/domain/time.ts";
+import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";
+import { writeCursor } from "#core/domain/cursor.ts";
+import { DAY_MS, utcDay } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { issueKey } from "#core/programmes/keys.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Store } from "#core/store/store.ts";
+import { type Browser, createTestSite, type TestSite } from "#core/web/test-site.test-support.ts";
+import { addPartnerPerson } from "#modules/partners/store/partners.ts";
 import { realClock } from "../src/outside/clock.ts";
-import { COMMAND_LINE } from "../src/people/actor.ts";
-import { issueKey } from "../src/programmes/keys.ts";
-import { addPartnerPerson } from "../src/store/queries/partners.ts";
-import type { Programme } from "../src/store/queries/programmes.ts";
-import type { Store } from "../src/store/store.ts";
-import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
 import { setUrl } from "../test/support/change-rows.ts";
 import { DEBIAN_POSTGRES_MISSING, findDebianPostgres } from "../test/support/debian-postgres.ts";
 import { startPostgres } from "../test/support/postgres.ts";

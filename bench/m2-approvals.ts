@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
-import { beginPause } from "../src/store/queries/delivery-pause.ts";
-import type { Store } from "../src/store/store.ts";
+import { beginPause } from "#core/store/queries/delivery-pause.ts";
+import type { Store } from "#core/store/store.ts";
 import { type Database, withStore } from "./database.ts";
 import { best, rate, ratio } from "./figures.ts";
 import { creditAll } from "./seed-money.ts";

@@ -2,8 +2,8 @@
 // are sent until each is stored and completed. Any failure ends the program, because a peer that retries
 // would only seem slow.
 
-import { composeEvent } from "../src/domain/event.ts";
-import { type SigningKey, signingKey } from "../src/domain/signature.ts";
+import { composeEvent } from "#core/domain/event.ts";
+import { type SigningKey, signingKey } from "#core/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { type PeerAttempt, PeerAttempts } from "./peer-attempts.ts";
 import { PeerSender } from "./peer-sender.ts";

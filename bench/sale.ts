@@ -1,7 +1,7 @@
 // Reports one sale as a shop's server does. It signs the bytes, makes one call and reads the answer.
 
 import type { Client, Pool } from "undici";
-import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "#core/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { SeededShop } from "./seed-shops.ts";
 

@@ -1,6 +1,6 @@
 // A callback of ordinary size, which all comparisons use.
 
-import type { EventSubject } from "../src/domain/event.ts";
+import type { EventSubject } from "#core/domain/event.ts";
 
 export const SAMPLE_SUBJECT: EventSubject = {
 	conversionId: "cnv_01JCQ0Z5R8W3V4T9K2M7N6P5QX",

@@ -3,8 +3,8 @@
 // of all credits. The rows are written by SQL statements.
 
 import { type RawBuilder, sql } from "kysely";
-import { QUARTER_MS } from "../src/domain/time.ts";
-import type { Db } from "../src/store/store.ts";
+import { QUARTER_MS } from "#core/domain/time.ts";
+import type { Db } from "#core/store/store.ts";
 import { countTo, type History, ROWS_PER_STATEMENT } from "./seed-history.ts";
 
 /**

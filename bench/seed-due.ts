@@ -1,12 +1,12 @@
 // Writes due deliveries, as if their status changes had just been committed.
 
-import { composeEvent } from "../src/domain/event.ts";
-import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
-import { composePartnerEvent } from "../src/domain/partner-event.ts";
-import type { ReceiverId } from "../src/domain/receiver.ts";
+import { composeEvent } from "#core/domain/event.ts";
+import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import type { OwedEvent } from "#core/store/batch.ts";
+import type { Store } from "#core/store/store.ts";
+import { composePartnerEvent } from "#modules/partners/domain/partner-event.ts";
 import { createRandom } from "../src/outside/random.ts";
-import type { OwedEvent } from "../src/store/batch.ts";
-import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
 /** What a partner's event has besides the fields of a shop's event. */

@@ -2,11 +2,11 @@
 // deliveries. SQL statements write the rows, because reporting a million sales through the API takes an hour.
 
 import { type RawBuilder, sql } from "kysely";
-import { composeEvent } from "../src/domain/event.ts";
-import type { EventName } from "../src/domain/event-name.ts";
-import { DAY_MS, HOUR_MS } from "../src/domain/time.ts";
-import type { Programme } from "../src/store/queries/programmes.ts";
-import type { Db } from "../src/store/store.ts";
+import { composeEvent } from "#core/domain/event.ts";
+import type { EventName } from "#core/domain/event-name.ts";
+import { DAY_MS, HOUR_MS } from "#core/domain/time.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Db } from "#core/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
 const DAYS = 540;

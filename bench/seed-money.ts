@@ -1,7 +1,7 @@
 // Writes partners with open entries of last month, as approvals leave them. The rows are written by SQL statements.
 
 import { sql } from "kysely";
-import type { Db } from "../src/store/store.ts";
+import type { Db } from "#core/store/store.ts";
 import { countTo, ROWS_PER_STATEMENT } from "./seed-history.ts";
 import type { SeededShop } from "./seed-shops.ts";
 

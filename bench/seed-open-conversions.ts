@@ -2,8 +2,8 @@
 // statements.
 
 import { sql } from "kysely";
-import { DAY_MS } from "../src/domain/time.ts";
-import type { Store } from "../src/store/store.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import type { Store } from "#core/store/store.ts";
 import type { SeededShop } from "./seed-shops.ts";
 
 /**

@@ -1,22 +1,22 @@
 // Creates programmes that credit partners. Each has a partner with a link and a coupon code.
 
 import { sql } from "kysely";
-import { createClickSealer } from "../src/domain/click-token.ts";
-import { foldCode } from "../src/domain/credit.ts";
-import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
-import { createKeyRing } from "../src/domain/key-ring.ts";
-import { ALL_EVENTS, type ReceiverId } from "../src/domain/receiver.ts";
-import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
-import { createRandom } from "../src/outside/random.ts";
+import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import { ALL_EVENTS, type ReceiverId } from "#core/domain/receiver.ts";
+import { SEALING_IV_BYTES, sealSecret } from "#core/domain/sealing.ts";
+import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "#core/store/queries/receivers.ts";
+import { insertSecret } from "#core/store/queries/signing-secrets.ts";
+import type { Store } from "#core/store/store.ts";
+import { createClickSealer } from "#modules/partners/domain/click-token.ts";
+import { foldCode } from "#modules/partners/domain/credit.ts";
 import {
 	insertCode,
 	insertPartner,
 	insertPartnerLink,
 	insertPartnership,
-} from "../src/store/queries/partners.ts";
-import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "../src/store/queries/receivers.ts";
-import { insertSecret } from "../src/store/queries/signing-secrets.ts";
-import type { Store } from "../src/store/store.ts";
+} from "#modules/partners/store/partners.ts";
+import { createRandom } from "../src/outside/random.ts";
 import { setLandingHosts } from "../test/support/change-rows.ts";
 import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";
 

@@ -1,15 +1,15 @@
 // Creates programmes with a Postback URL, an active secret and an API key.
 
 import { createHash } from "node:crypto";
-import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
-import type { ReceiverId } from "../src/domain/receiver.ts";
-import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
-import { sha256Hex } from "../src/domain/signature.ts";
+import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { SEALING_IV_BYTES, sealSecret } from "#core/domain/sealing.ts";
+import { sha256Hex } from "#core/domain/signature.ts";
+import { insertApiKey } from "#core/store/queries/keys.ts";
+import { fixBrand } from "#core/store/queries/network.ts";
+import { insertProgramme } from "#core/store/queries/programmes.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { createRandom } from "../src/outside/random.ts";
-import { insertApiKey } from "../src/store/queries/keys.ts";
-import { fixBrand } from "../src/store/queries/network.ts";
-import { insertProgramme } from "../src/store/queries/programmes.ts";
-import type { Db, Store } from "../src/store/store.ts";
 import { setUrl } from "../test/support/change-rows.ts";
 
 /** Sealing key that all processes of a run share. */

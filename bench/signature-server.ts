@@ -3,14 +3,14 @@
 // of the database with the shops. The process sends its URL to its parent and ends with it.
 
 import { Hono } from "hono";
-import { readBody } from "../src/api/read-request.ts";
-import { createKeyRing } from "../src/domain/key-ring.ts";
+import { readBody } from "#core/api/read-request.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import { createCallers } from "#core/programmes/callers.ts";
+import { openStore } from "#core/store/open.ts";
+import { givenWire } from "#core/store/queries/known-network.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
-import { createCallers } from "../src/programmes/callers.ts";
-import { openStore } from "../src/store/open.ts";
-import { givenWire } from "../src/store/queries/known-network.ts";
 import { BENCH_IDENTITY, databaseSetting } from "./database.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 

@@ -1,7 +1,7 @@
 // Writes signed calls of shops as bytes, so that a generator signs before the measurement and only writes to sockets
 // during it.
 
-import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "#core/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { SeededShop } from "./seed-shops.ts";
 

@@ -2,8 +2,8 @@
 // loop and the peers use it.
 
 import type { Dispatcher } from "undici";
-import { bodySentAt } from "../src/domain/event.ts";
-import { canonicalString, type SigningKey, sha256Hex, sign } from "../src/domain/signature.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import { canonicalString, type SigningKey, sha256Hex, sign } from "#core/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 
 export type SignedRequest = Dispatcher.DispatchOptions & {

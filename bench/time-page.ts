@@ -1,6 +1,6 @@
 // Measures how long a page takes until its whole answer is there.
 
-import type { Browser } from "../src/web/test-site.test-support.ts";
+import type { Browser } from "#core/web/test-site.test-support.ts";
 
 /** Opens a page several times and returns the times in milliseconds. An additional first request warms the caches. */
 export async function timePage(browser: Browser, path: string, looks: number): Promise<number[]> {

@@ -3,11 +3,11 @@
 // few batches counts.
 
 import { sql } from "kysely";
-import { approveDue } from "../src/conversions/end-windows.ts";
+import { approveDue } from "#core/conversions/end-windows.ts";
+import type { Store } from "#core/store/store.ts";
 import { CHANGES } from "../src/modules.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { createRandom } from "../src/outside/random.ts";
-import type { Store } from "../src/store/store.ts";
 import { type Database, withStore } from "./database.ts";
 import { seedOpenConversions } from "./seed-open-conversions.ts";
 import { type SeededShop, seedShops } from "./seed-shops.ts";

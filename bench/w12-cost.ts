@@ -2,7 +2,7 @@
 // service and of PostgreSQL, statements, and bytes in the SQLite file with all indexes.
 
 import { sql } from "kysely";
-import { readUsedBytes } from "../src/store/sqlite/file.ts";
+import { readUsedBytes } from "#core/store/sqlite/file.ts";
 import { readPostgresMicros } from "./call-cost.ts";
 import { type Database, withStore } from "./database.ts";
 import { untilStored } from "./drain.ts";

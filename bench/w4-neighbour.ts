@@ -2,7 +2,7 @@
 // callbacks at a steady rate. It measures the wait of the healthy shops, from the due time until the callback
 // reaches the shop, compared with the same load without the hanging receiver.
 
-import type { ReceiverKind } from "../src/domain/receiver.ts";
+import type { ReceiverKind } from "#core/domain/receiver.ts";
 import { type Database, withStore } from "./database.ts";
 import { percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";

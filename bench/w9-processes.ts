@@ -3,7 +3,7 @@
 // requests of one shop can overlap. All deliveries become due after the processes have shared the slots,
 // because the time for the sharing is not measured.
 
-import { HOUR_MS } from "../src/domain/time.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
 import { withStore } from "./database.ts";
 import { drain } from "./drain.ts";
 import { best, rate, ratio } from "./figures.ts";

@@ -1,6 +1,6 @@
 // The machine's clock with a function that skips time, because nobody wants to wait for a retry in a demo.
 
-import type { Clock } from "../src/ports.ts";
+import type { Clock } from "#core/ports.ts";
 
 export interface DemoClock extends Clock {
 	/** Moves the clock forward by this time, and runs the timers that are due. */

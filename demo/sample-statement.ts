@@ -1,15 +1,15 @@
 // Gives the demo's partner a statement of last month, which is to be paid. The sales of the demo are from today, so they
 // are part of the next one.
 
-import { monthBefore, monthEndMs, monthIn } from "../src/domain/statement.ts";
-import { HOUR_MS } from "../src/domain/time.ts";
-import { startJob } from "../src/jobs/job.ts";
-import { prepareStatements } from "../src/jobs/prepare-statements.ts";
-import { finishJob } from "../src/jobs/work.ts";
-import { COMMAND_LINE } from "../src/people/actor.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { monthBefore, monthEndMs, monthIn } from "#modules/accounts/domain/statement.ts";
+import { adjustAccount } from "#modules/accounts/use-cases/adjust.ts";
+import { savePaymentDetails } from "#modules/accounts/use-cases/payment-details.ts";
+import { startJob } from "#modules/jobs/use-cases/job.ts";
+import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
+import { finishJob } from "#modules/jobs/use-cases/work.ts";
 import type { Service } from "../src/service.ts";
-import { adjustAccount } from "../src/statements/adjust.ts";
-import { savePaymentDetails } from "../src/statements/payment-details.ts";
 import { must } from "./must.ts";
 
 /** The network's time zone, which nobody has changed in the demo. */

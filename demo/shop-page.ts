@@ -8,8 +8,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Client } from "@ringback/receiver";
-import { CLICK_PARAMETER } from "../src/domain/click.ts";
-import { SAMPLE_LINK } from "../src/partners/sample.ts";
+import { CLICK_PARAMETER } from "#modules/partners/domain/click.ts";
+import { SAMPLE_LINK } from "#modules/partners/use-cases/sample.ts";
 
 export interface ShopPage {
 	url: string;

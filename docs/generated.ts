@@ -1,20 +1,20 @@
 // The parts of Markdown files that `npm run docs` writes, between `<!-- generated: NAME -->` and `<!-- /generated -->`. They
 // come from the code. The rest of the files is written by hand.
 
-import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "../src/api/openapi/examples.ts";
-import { type AttemptOutcome, explainAttempt } from "../src/callbacks/attempt-cause.ts";
-import { concludeAttempt } from "../src/domain/delivery.ts";
+import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "#core/api/openapi/examples.ts";
+import { type AttemptOutcome, explainAttempt } from "#core/callbacks/attempt-cause.ts";
+import { concludeAttempt } from "#core/domain/delivery.ts";
 import {
 	API_FAULT_CODES,
 	type ApiFaultCode,
 	explainFault,
 	isTokenFault,
 	SIGNED_FAULT_CODES,
-} from "../src/domain/fault.ts";
-import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../src/domain/retry.ts";
-import { headerNames, USER_AGENT } from "../src/domain/signature.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../src/domain/time.ts";
-import { judgeOutcome, type Outcome } from "../src/domain/verdict.ts";
+} from "#core/domain/fault.ts";
+import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "#core/domain/retry.ts";
+import { headerNames, USER_AGENT } from "#core/domain/signature.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
+import { judgeOutcome, type Outcome } from "#core/domain/verdict.ts";
 import { TOKEN_CALLS } from "../src/site-modules.ts";
 import { fence, table } from "./markdown-text.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";

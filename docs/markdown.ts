@@ -3,10 +3,10 @@
 import { posix } from "node:path";
 import { raw } from "hono/html";
 import { lexer, Parser, Renderer, type Token, type Tokens } from "marked";
+import { markdownPath, PUBLIC_DOCUMENTS } from "#core/web/docs/document-list.ts";
+import * as paths from "#core/web/paths.ts";
+import { codeBlock, countOf, dataTable, type Html, html } from "#core/web/ui.ts";
 import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
-import { markdownPath, PUBLIC_DOCUMENTS } from "../src/web/docs/document-list.ts";
-import * as paths from "../src/web/paths.ts";
-import { codeBlock, countOf, dataTable, type Html, html } from "../src/web/ui.ts";
 import { highlight, languageName } from "./highlight.ts";
 
 /** Pages of the site, by the path in the repository that documents link to. */
@@ -16,7 +16,7 @@ const SITE_PATHS: ReadonlyMap<string, string> = new Map([
 	...[GUIDE_START, ...GUIDE_PARTS].map(({ file, name }) => [file, paths.operationsPath(name)] as const),
 ]);
 
-/** Comments that the server replaces for each request: see fillSlots in src/web/docs/docs-pages.ts. */
+/** Comments that the server replaces for each request: see fillSlots in src/core/web/docs/docs-pages.ts. */
 const SLOT = /^<!-- (?:examples: [a-z]+|versions|basket values) -->$/;
 
 /** Renders a document. `source` is its path in the repository, from which its relative links lead. */

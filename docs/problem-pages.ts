@@ -1,4 +1,4 @@
-// The Markdown of the pages below /problems. Meanings come from src/domain/fault-catalogue.ts, causes and cures from
+// The Markdown of the pages below /problems. Meanings come from src/core/domain/fault-catalogue.ts, causes and cures from
 // docs/problems.md.
 
 import {
@@ -9,8 +9,8 @@ import {
 	isTokenFault,
 	problemBody,
 	titleOfFault,
-} from "../src/domain/fault.ts";
-import { API_REFERENCE_PATH, PROBLEMS_PATH, problemPath } from "../src/web/paths.ts";
+} from "#core/domain/fault.ts";
+import { API_REFERENCE_PATH, PROBLEMS_PATH, problemPath } from "#core/web/paths.ts";
 import { fence, table } from "./markdown-text.ts";
 import { readSource } from "./source-files.ts";
 

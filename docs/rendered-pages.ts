@@ -1,13 +1,13 @@
 // The pages of the documentation and the highlighted examples, as `npm run docs` writes them into docs/rendered/. Each
 // page is rendered twice: as HTML for people, and as Markdown for programs. The server fills in the brand, the address
-// and a few slots: see src/web/docs/docs-pages.ts.
+// and a few slots: see src/core/web/docs/docs-pages.ts.
 
-import { EXPLAINED_CODES } from "../src/domain/fault.ts";
+import { EXPLAINED_CODES } from "#core/domain/fault.ts";
+import { PUBLIC_DOCUMENTS } from "#core/web/docs/document-list.ts";
+import { renderedMarkdownPath, renderedPagePath } from "#core/web/docs/documents.ts";
+import { EXAMPLE_LANGUAGES, EXAMPLE_ROLES, renderedExamplePath } from "#core/web/examples.ts";
+import * as paths from "#core/web/paths.ts";
 import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
-import { PUBLIC_DOCUMENTS } from "../src/web/docs/document-list.ts";
-import { renderedMarkdownPath, renderedPagePath } from "../src/web/docs/documents.ts";
-import { EXAMPLE_LANGUAGES, EXAMPLE_ROLES, renderedExamplePath } from "../src/web/examples.ts";
-import * as paths from "../src/web/paths.ts";
 import { highlight } from "./highlight.ts";
 import { publishMarkdown, renderMarkdown } from "./markdown.ts";
 import { fence } from "./markdown-text.ts";

@@ -24,7 +24,7 @@ export interface ShippedFrom {
 
 /** Returns the sorted paths of the files in the repository. */
 export function listShippedFiles(root: string): string[] {
-	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
+	const assets = globSync("src/core/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("{receiver,integrations/vendure}/downloads/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
 	const rendered = globSync("docs/rendered/**/*.{html,md}", { cwd: root });

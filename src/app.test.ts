@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMetricsApp, createWorkerApp } from "#core/api/bare-app.ts";
+import { openTestShop, read, START_MS } from "#core/api/test-shop.test-support.ts";
+import { newCounters } from "#core/callbacks/counters.ts";
+import type { ChoreRecord } from "#core/domain/chore.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import type { Clock } from "#core/ports.ts";
 import { makeMetrics, SOUND_STATE } from "../test/support/metrics-deps.ts";
 import { signedRequest } from "../test/support/signed-request.ts";
-import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
-import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
 import { createApp } from "./app.ts";
-import { newCounters } from "./callbacks/counters.ts";
-import type { ChoreRecord } from "./domain/chore.ts";
-import { SECOND_MS } from "./domain/time.ts";
-import type { Clock } from "./ports.ts";
 import { createReadiness, type ReadinessDeps } from "./watch/readiness.ts";
 
 const ABOUT = {

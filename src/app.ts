@@ -2,35 +2,35 @@
 // a socket. A worker process never loads this file, because pages and sign-in are most of the code.
 
 import { Hono } from "hono";
-import { answerInTime, TOO_SLOW } from "./api/answer-deadline.ts";
-import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
-import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "./api/click.ts";
-import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
-import { EventStreams } from "./api/event-streams.ts";
-import { createGetConversions, getConversion } from "./api/get-conversions.ts";
-import { createGetEvents } from "./api/get-events.ts";
-import { getProgramme } from "./api/get-programme.ts";
-import { callerBlock, createRefusalLog, readInboundCall } from "./api/inbound-log.ts";
-import { createIntake } from "./api/intake.ts";
-import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
-import { createPixel, pixelImage } from "./api/pixel.ts";
-import { createPosts } from "./api/post-conversions.ts";
-import { createPostEventAnswers } from "./api/post-event-answers.ts";
-import { problemAnswer } from "./api/problem.ts";
-import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
-import { honoPath, type TokenApiDeps } from "./api/token-api/route.ts";
-import { createTokenCalls } from "./api/token-api/token-call.ts";
-import { createPartnerLinkCache } from "./clicks/partner-link-cache.ts";
+import { answerInTime, TOO_SLOW } from "#core/api/answer-deadline.ts";
+import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "#core/api/bare-app.ts";
+import type { AppContext, AppDeps, AppEnv } from "#core/api/deps.ts";
+import { createGetConversions, getConversion } from "#core/api/get-conversions.ts";
+import { getProgramme } from "#core/api/get-programme.ts";
+import { callerBlock, createRefusalLog, readInboundCall } from "#core/api/inbound-log.ts";
+import { createIntake } from "#core/api/intake.ts";
+import { createApiDocument, createDocumentAnswer } from "#core/api/openapi/document.ts";
+import { createPixel, pixelImage } from "#core/api/pixel.ts";
+import { createPosts } from "#core/api/post-conversions.ts";
+import { problemAnswer } from "#core/api/problem.ts";
+import { createSignedCalls, type Endpoint, type SignedCalls } from "#core/api/signed-call.ts";
+import { createNetworkTallies } from "#core/conversions/tally.ts";
+import { fault, faultOf } from "#core/domain/fault.ts";
+import { createAuth } from "#core/people/auth.ts";
+import { createCallers } from "#core/programmes/callers.ts";
+import { recordOf } from "#core/request-notes.ts";
+import type { WebDeps } from "#core/web/page.ts";
+import { createSite } from "#core/web/site.ts";
+import { EventStreams } from "#modules/feeds/api/event-streams.ts";
+import { createGetEvents } from "#modules/feeds/api/get-events.ts";
+import { createPostEventAnswers } from "#modules/feeds/api/post-event-answers.ts";
+import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "#modules/partners/api/click.ts";
+import { createPartnerLinkCache } from "#modules/partners/use-cases/partner-link-cache.ts";
+import { createSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
+import { honoPath, type TokenApiDeps } from "#modules/token-api/api/route.ts";
+import { createTokenCalls } from "#modules/token-api/api/token-call.ts";
 import { type Admission, createAdmission } from "./concurrency/admission.ts";
-import { createSubTotals } from "./conversions/sub-totals.ts";
-import { createNetworkTallies } from "./conversions/tally.ts";
-import { fault, faultOf } from "./domain/fault.ts";
-import { createAuth } from "./people/auth.ts";
-import { createCallers } from "./programmes/callers.ts";
-import { recordOf } from "./request-notes.ts";
 import { SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
-import type { WebDeps } from "./web/page.ts";
-import { createSite } from "./web/site.ts";
 
 /**
  * Route pattern of the pixel in metrics and logs. It does not contain the programme id, because callers can

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { POSTGRES_DEFAULTS } from "#core/store/postgres/setting.ts";
 import { makeCertificates } from "../demo/certificate.ts";
 import { ALL_SETTINGS, type Config, type Environment, readConfig } from "./config.ts";
-import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
 const FORMER_KEY = "ab".repeat(32);

@@ -2,11 +2,11 @@
 // all problems at once.
 
 import { readFileSync } from "node:fs";
-import type { ServiceManager } from "./domain/process.ts";
-import { SECOND_MS } from "./domain/time.ts";
-import type { WarningSettings } from "./domain/warning.ts";
+import type { ServiceManager } from "#core/domain/process.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import type { WarningSettings } from "#core/domain/warning.ts";
+import type { DatabaseSetting } from "#core/store/open.ts";
 import { isPostgresUrl, SETTINGS, type Setting, SHOP_SETTINGS } from "./settings.ts";
-import type { DatabaseSetting } from "./store/open.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,7 @@
 // The `ringback` command, which ringback.js starts. It finds the subcommand, parses its options and turns
 // failures into sentences.
 
+import { messageOf } from "#core/domain/visible-text.ts";
 import packageJson from "../package.json" with { type: "json" };
 import {
 	keyIssueCommand,
@@ -38,7 +39,6 @@ import { restoreCommand } from "./cli/restore.ts";
 import { describeNotAllowed, describeTakenPort, serveCommand } from "./cli/serve.ts";
 import { verifyCommand } from "./cli/verify.ts";
 import type { Environment } from "./config.ts";
-import { messageOf } from "./domain/visible-text.ts";
 
 const COMMANDS: readonly Command[] = [
 	serveCommand,

@@ -1,10 +1,10 @@
 // What a module adds to the work of every process. A module is a capability beyond the contract, such as partners or
 // statements. site-module.ts is about its pages and calls, which a worker does not load.
 
-import type { ChangeModule, Pricing } from "./conversions/change-module.ts";
-import type { Addition } from "./domain/addition.ts";
-import type { LedgerRule } from "./store/queries/ledger.ts";
-import type { PruneRule } from "./store/queries/prune.ts";
+import type { ChangeModule, Pricing } from "#core/conversions/change-module.ts";
+import type { Addition } from "#core/domain/addition.ts";
+import type { LedgerRule } from "#core/store/queries/ledger.ts";
+import type { PruneRule } from "#core/store/queries/prune.ts";
 import type { ModuleChore } from "./watch/chores.ts";
 
 export interface Module {

@@ -1,21 +1,30 @@
 // The modules, and the one place that joins the lists of the core with theirs. Every process loads this file, so it has no
 // pages. site-modules.ts joins the pages and calls.
 
-import type { ChangeModules, Pricing } from "./conversions/change-module.ts";
-import { withAdditions } from "./domain/addition.ts";
+import type { ChangeModules, Pricing } from "#core/conversions/change-module.ts";
+import { withAdditions } from "#core/domain/addition.ts";
+import { CORE_RULES, type LedgerRule } from "#core/store/queries/ledger.ts";
+import { CORE_PRUNE_RULES, type PruneRule } from "#core/store/queries/prune.ts";
+import { ACCOUNTS } from "#modules/accounts/module.ts";
+import { FEEDS } from "#modules/feeds/module.ts";
+import { JOBS } from "#modules/jobs/module.ts";
+import { PARTNERS } from "#modules/partners/module.ts";
+import { PERSONAL_DATA } from "#modules/personal-data/module.ts";
+import { REFUNDS } from "#modules/refunds/module.ts";
+import { TOKEN_API } from "#modules/token-api/module.ts";
 import type { Module } from "./module.ts";
-import { ACCOUNTS } from "./modules/accounts/module.ts";
-import { FEEDS } from "./modules/feeds/module.ts";
-import { JOBS } from "./modules/jobs/module.ts";
-import { PARTNERS } from "./modules/partners/module.ts";
-import { REFUNDS } from "./modules/refunds/module.ts";
-import { TOKEN_API } from "./modules/token-api/module.ts";
-import { CORE_RULES, type LedgerRule } from "./store/queries/ledger.ts";
-import { CORE_PRUNE_RULES, type PruneRule } from "./store/queries/prune.ts";
 import type { ModuleChore } from "./watch/chores.ts";
 
 /** All modules. A module may import only those before it. */
-export const MODULES: readonly Module[] = [REFUNDS, PARTNERS, ACCOUNTS, JOBS, TOKEN_API, FEEDS];
+export const MODULES: readonly Module[] = [
+	REFUNDS,
+	PARTNERS,
+	ACCOUNTS,
+	PERSONAL_DATA,
+	JOBS,
+	TOKEN_API,
+	FEEDS,
+];
 
 /** The modules that take part in changes of conversions. */
 export const CHANGES: ChangeModules = {

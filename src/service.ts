@@ -1,15 +1,19 @@
 // Turns a Config into a running service, and stops the service in order. Only this file and service/ import
-// the real implementations in outside/. All other code uses the interfaces of ports.ts.
+// the real implementations in outside/. All other code uses the interfaces of core/ports.ts.
 
-import { writeAccess } from "./api/access-log.ts";
-import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
-import type { LimitedCalls, Unready } from "./api/deps.ts";
-import { createStoringWatch } from "./api/health.ts";
-import { createLimitedCalls } from "./api/limited-pixel-calls.ts";
+import { writeAccess } from "#core/api/access-log.ts";
+import { createMetricsApp, createWorkerApp } from "#core/api/bare-app.ts";
+import type { LimitedCalls, Unready } from "#core/api/deps.ts";
+import { createStoringWatch } from "#core/api/health.ts";
+import { createLimitedCalls } from "#core/api/limited-pixel-calls.ts";
+import type { Warning } from "#core/domain/warning.ts";
+import { makeFirstStaffPath } from "#core/people/sign-in-links.ts";
+import type { AnsweredRequest, Log } from "#core/ports.ts";
+import { readSystem } from "#core/store/queries/system.ts";
+import { isDatabaseUnavailable } from "#core/store/unavailable.ts";
+import { type ClickCounts, createClickCounts } from "#modules/partners/use-cases/click-counts.ts";
 import type { AllDeps } from "./app.ts";
-import { type ClickCounts, createClickCounts } from "./clicks/counts.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
-import type { Warning } from "./domain/warning.ts";
 import {
 	type HttpServer,
 	listen,
@@ -21,8 +25,6 @@ import { createLoad } from "./outside/load.ts";
 import { findProcessFigures } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
-import { makeFirstStaffPath } from "./people/sign-in-links.ts";
-import type { AnsweredRequest, Log } from "./ports.ts";
 import { type BackgroundWork, startBackgroundWork } from "./service/background-work.ts";
 import { StartError } from "./service/start-error.ts";
 import type { StopSignal } from "./service/stop-signals.ts";
@@ -33,8 +35,6 @@ import {
 	openParts,
 	type Workplace,
 } from "./service/workplace.ts";
-import { readSystem } from "./store/queries/system.ts";
-import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { findWarnings, isLasting } from "./watch/checks.ts";
 import { createInstallationWatch, type InstallationWatch } from "./watch/installation-watch.ts";
 import { type Loop, startLoop } from "./watch/loop.ts";

@@ -4,12 +4,12 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
-import { BRAND_FORM, isBrand } from "./domain/network.ts";
-import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
-import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
-import { isLoopbackHost } from "./domain/warning.ts";
-import { POSTGRES_DEFAULTS, splitHosts } from "./store/postgres/setting.ts";
+import { type AddressRange, isAddress, parseRange } from "#core/domain/address.ts";
+import { BRAND_FORM, isBrand } from "#core/domain/network.ts";
+import { STAFF_AUTHENTICATOR } from "#core/domain/roles.ts";
+import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
+import { isLoopbackHost } from "#core/domain/warning.ts";
+import { POSTGRES_DEFAULTS, splitHosts } from "#core/store/postgres/setting.ts";
 
 /** The values that a setting accepts. */
 interface Form<Value> {

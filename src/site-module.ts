@@ -1,8 +1,8 @@
 // What a module adds to a process that answers people and shops. module.ts has the rest.
 
-import type { TokenRoute } from "./api/token-api/route.ts";
-import type { MenuAdditions } from "./web/menu.ts";
-import type { Route } from "./web/routes.ts";
+import type { MenuAdditions } from "#core/web/menu.ts";
+import type { Route } from "#core/web/routes.ts";
+import type { TokenRoute } from "#modules/token-api/api/route.ts";
 
 export interface SiteModule {
 	/** Pages and forms. */

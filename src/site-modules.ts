@@ -1,20 +1,22 @@
 // The part of modules.ts for processes that answer people and shops. A worker does not load this file.
 
-import type { TokenRoute } from "./api/token-api/route.ts";
-import { ACCOUNTS_SITE } from "./modules/accounts/site.ts";
-import { JOBS_SITE } from "./modules/jobs/site.ts";
-import { PARTNERS_SITE } from "./modules/partners/site.ts";
-import { REFUNDS_SITE } from "./modules/refunds/site.ts";
-import { TOKEN_API_SITE } from "./modules/token-api/site.ts";
+import { joinMenus } from "#core/web/menu.ts";
+import { CORE_ROUTES, type SiteLists } from "#core/web/site.ts";
+import { ACCOUNTS_SITE } from "#modules/accounts/site.ts";
+import { JOBS_SITE } from "#modules/jobs/site.ts";
+import { PARTNERS_SITE } from "#modules/partners/site.ts";
+import { PERSONAL_DATA_SITE } from "#modules/personal-data/site.ts";
+import { REFUNDS_SITE } from "#modules/refunds/site.ts";
+import type { TokenRoute } from "#modules/token-api/api/route.ts";
+import { TOKEN_API_SITE } from "#modules/token-api/site.ts";
 import type { SiteModule } from "./site-module.ts";
-import { joinMenus } from "./web/menu.ts";
-import { CORE_ROUTES, type SiteLists } from "./web/site.ts";
 
 /** Pages and calls of the modules, in the order of modules.ts. */
 export const SITE_MODULES: readonly SiteModule[] = [
 	REFUNDS_SITE,
 	PARTNERS_SITE,
 	ACCOUNTS_SITE,
+	PERSONAL_DATA_SITE,
 	JOBS_SITE,
 	TOKEN_API_SITE,
 ];

@@ -1,74 +1,66 @@
-// `npm run check:imports` checks which room may import which, and that there are no import cycles. Biome checks where
-// clocks, randomness and sockets may appear (biome.json), but it knows nothing of rooms, and its own rule against
+// `npm run check:imports` checks which folder may import which, and that there are no import cycles. Biome checks where
+// clocks, randomness and sockets may appear (biome.json), but it knows nothing of folders, and its own rule against
 // cycles takes six seconds even for a single file.
+//
+// There are two rules. A layer imports only the layers below it, and the folders of the core and of each module are named
+// after the layers. And the core imports no module, while a module imports only the core and the modules before it in the
+// list. import-exceptions.ts has the files that still break the second rule.
 
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { EXCEPTIONS } from "./import-exceptions.ts";
 
-const USE_CASES = [
-	"conversions",
-	"refunds",
-	"callbacks",
-	"mail",
-	"people",
-	"programmes",
-	"signature-check",
-	"statements",
-	"jobs",
-	"clicks",
-	"partners",
-	"privacy",
-	"watch",
-];
-/** The rooms that every room but `domain` may import. */
+/** The folders of the core with use cases. Those of a module are in its folder `use-cases`. */
+const CORE_USE_CASES = ["conversions", "callbacks", "mail", "people", "programmes", "signature-check"];
+/** The layers that every layer but `domain` may import. */
 const BASE = ["domain", "ports", "concurrency"];
-const BELOW_THE_EDGE = [...BASE, "store", ...USE_CASES];
+const BELOW_THE_EDGE = [...BASE, "store", ...CORE_USE_CASES, "use-cases", "watch"];
 const GUIDES = ["shipped-files", "operations-guide"];
-const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "service", "cli"];
 
-/** The rooms that each room may import besides itself. Only the service (service.ts and service/) imports `outside`. */
+/** The layers that each layer may import besides itself. Only the service (service.ts and service/) imports `outside`. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+	// The core and the modules.
 	domain: [],
 	ports: ["domain"],
+	store: [...BASE],
+	callbacks: [...BASE, "store"],
+	"signature-check": [...BASE, "store"],
+	// A mail about callbacks says why they fail in the words of the page.
+	mail: [...BASE, "store", "callbacks"],
+	people: [...BASE, "store", "mail"],
+	// A person who decides on a page needs the right to do so.
+	conversions: [...BASE, "store", "people"],
+	programmes: [...BASE, "store", "mail", "people", "conversions"],
+	"use-cases": [...BASE, "store", ...CORE_USE_CASES],
+	"request-notes": ["ports"],
+	api: [...BELOW_THE_EDGE, "request-notes"],
+	web: [...BELOW_THE_EDGE, "request-notes", ...GUIDES],
+	// A module's own file module.ts and the type that it has. The same for site.ts.
+	module: [...BASE, "store", ...CORE_USE_CASES, "use-cases", "watch"],
+	site: [...BASE, "api", "web", "site-module"],
+	"site-module": ["api", "web"],
+	modules: [...BASE, "store", "conversions", "module", "watch"],
+	"site-modules": ["api", "web", "site", "site-module"],
+	// The installation.
 	concurrency: ["domain", "ports"],
 	settings: ["domain", "store"],
 	// The store's types, because a setting names one.
 	config: ["domain", "store", "settings"],
-	store: [...BASE],
-	conversions: [...BASE, "store"],
-	refunds: [...BASE, "store", "conversions"],
-	callbacks: [...BASE, "store"],
-	// A mail about callbacks says why they fail in the words of the page.
-	mail: [...BASE, "store", "callbacks"],
-	people: [...BASE, "store", "mail"],
-	programmes: [...BASE, "store", "mail", "people", "conversions"],
-	"signature-check": [...BASE, "store"],
-	statements: [...BASE, "store", "mail", "people", "conversions"],
-	// Jobs change nothing in another way than people change it, so they import the rooms of the use cases.
-	jobs: [...BASE, "store", "people", "programmes", "conversions", "refunds", "partners", "statements"],
-	clicks: [...BASE, "store"],
-	partners: [...BASE, "store", "mail", "people", "conversions"],
-	privacy: [...BASE, "store", "people", "partners", "statements"],
-	"request-notes": ["ports"],
 	"shipped-files": [],
 	"operations-guide": ["shipped-files"],
-	api: [...BELOW_THE_EDGE, "request-notes"],
-	web: [...BELOW_THE_EDGE, "request-notes", ...GUIDES],
 	outside: [...BASE],
-	watch: [...BELOW_THE_EDGE, "config"],
-	module: [...BASE, "store", "conversions", "watch"],
-	"site-module": ["web", "api"],
-	modules: [...BELOW_THE_EDGE, "module", "site-module", "web", "api"],
-	"site-modules": [...BASE, "modules", "site-module", "web", "api"],
+	watch: [...BASE, "store", ...CORE_USE_CASES],
 	app: [...BELOW_THE_EDGE, "request-notes", "api", "web", "site-modules"],
 	service: [...BELOW_THE_EDGE, "modules", "app", "api", "config", "outside", "package.json"],
 	// Options are read and shown as the shop's own command does it.
-	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
-	main: [...ALL_BUT_OUTSIDE, "package.json"],
+	cli: [...BELOW_THE_EDGE, "web", "config", "service", "receiver", ...GUIDES],
+	main: ["domain", "config", "cli", "package.json"],
 	receiver: [],
 };
-const PORTS = "src/ports.ts";
+/** What is outside the core and may import modules. */
+const JOINS_MODULES = ["modules", "site-module", "site-modules", "app", "service", "cli"];
+const PORTS = "src/core/ports.ts";
 const FREE_ROOMS = ["demo", "bench", "release"];
 
 /** This repository, unless another folder is named. */
@@ -78,29 +70,42 @@ const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom "([^"]+)"|^import "([^"]+)"|\b
 
 /** The modules in the order of their list. A module may import only those before it. */
 const moduleOrder = readModuleOrder();
+const exceptions = new Set(
+	EXCEPTIONS.flatMap(({ files }) =>
+		Object.entries(files).flatMap(([file, modules]) => modules.map((module) => `${file} → ${module}`)),
+	),
+);
+const usedExceptions = new Set<string>();
 
 const files = globSync("{src,receiver,test,demo,bench,release}/**/*.ts", {
 	cwd: ROOT,
 	exclude: ["**/node_modules/**"],
 });
-const targets = new Map(files.map((file) => [file, targetsOf(file)]));
-const rooms = new Set(files.map(roomOf));
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+const layers = new Set(files.map(layerOf));
 const problems = [
-	...Object.keys(MAY_IMPORT).flatMap((room) => (rooms.has(room) ? [] : [`The room ${room} has no file.`])),
-	...files.flatMap((file) => targets.get(file)?.flatMap((target) => judge(file, target) ?? []) ?? []),
+	...Object.keys(MAY_IMPORT).flatMap((layer) =>
+		layers.has(layer) ? [] : [`The layer ${layer} has no file.`],
+	),
+	...[...imports].flatMap(([file, found]) =>
+		found.flatMap(({ target, written }) => judge(file, target) ?? judgeForm(file, target, written) ?? []),
+	),
 	...(/^import (?!type )/m.test(readFileSync(join(ROOT, PORTS), "utf8"))
 		? [`${PORTS}: interfaces only, import type`]
 		: []),
 	...findCycles(),
 	...findPagesOfWorkers(),
+	...[...exceptions]
+		.filter((exception) => !usedExceptions.has(exception))
+		.map((exception) => `${exception}: remove this exception, nothing needs it (test/import-exceptions.ts)`),
 ];
 for (const problem of new Set(problems)) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 function judge(file: string, target: string): string | undefined {
-	const [room, targetRoom, suite, targetSuite] = [
-		roomOf(file),
-		roomOf(target),
+	const [layer, targetLayer, suite, targetSuite] = [
+		layerOf(file),
+		layerOf(target),
 		suiteOf(file),
 		suiteOf(target),
 	];
@@ -109,25 +114,48 @@ function judge(file: string, target: string): string | undefined {
 		if (targetSuite !== undefined && targetSuite !== suite && targetSuite !== "support")
 			return `${file}: what several suites need belongs in test/support (${target})`;
 		if (suite === "support" && targetSuite === undefined && isTest(target))
-			return `${file}: test/support must not import the test file of a room (${target})`;
+			return `${file}: test/support must not import the test file of a layer (${target})`;
 		// A test beside its source may use what it needs; what a shop installs is tested by itself.
-		if (room !== "receiver") return;
-	} else if (FREE_ROOMS.includes(room)) return;
+		if (layer !== "receiver") return;
+	} else if (FREE_ROOMS.includes(layer)) return;
 	else if (isTest(target)) return `${file}: imports the test file ${target}`;
-	const allowed = MAY_IMPORT[room];
-	if (allowed === undefined) return `${file}: ${room} has no line in the import law (test/import-law.ts)`;
-	if (targetRoom !== room && !allowed.includes(targetRoom))
-		return `${file}: ${room} must not import ${targetRoom} (${target})`;
-	const [module, targetModule] = [moduleOf(file), moduleOf(target)];
-	if (module !== "" && moduleOrder.indexOf(targetModule) > moduleOrder.indexOf(module))
-		return `${file}: ${module} must not import ${targetModule}, which is a later module (${target})`;
+	const allowed = MAY_IMPORT[layer];
+	if (allowed === undefined) return `${file}: ${layer} has no line in the import law (test/import-law.ts)`;
+	if (targetLayer !== layer && !allowed.includes(targetLayer))
+		return `${file}: ${layer} must not import ${targetLayer} (${target})`;
+	return judgeHome(file, target);
+}
+
+/** The core imports no module, and a module only those before it. */
+function judgeHome(file: string, target: string): string | undefined {
+	const [home, targetHome] = [homeOf(file), homeOf(target)];
+	if (targetHome === undefined || targetHome === "core" || targetHome === home) return;
+	const exception = `${file} → ${targetHome}`;
+	if (exceptions.has(exception)) {
+		usedExceptions.add(exception);
+		return;
+	}
+	if (home === "core") return `${file}: the core must not import the module ${targetHome} (${target})`;
+	if (home !== undefined && moduleOrder.indexOf(targetHome) > moduleOrder.indexOf(home))
+		return `${file}: ${home} must not import ${targetHome}, which is a later module (${target})`;
+	if (home === undefined && !JOINS_MODULES.includes(layerOf(file)))
+		return `${file}: ${layerOf(file)} must not import a module (${target})`;
+}
+
+/** A path within the core or a module is relative, and one that leads there from elsewhere begins with "#". */
+function judgeForm(file: string, target: string, written: string): string | undefined {
+	const home = homeOf(target);
+	if (home === undefined) return;
+	const isNear = home === homeOf(file);
+	if (isNear === written.startsWith("#"))
+		return `${file}: write "${written}" ${isNear ? "as a relative path" : `as "#${target.replace("src/", "")}"`}`;
 }
 
 /** Types count too: two files that need each other's types are one file, or three. */
 function findCycles(): string[] {
 	const done = new Set<string>();
 	const visit = (file: string, trail: readonly string[]): string[] => {
-		const found = (targets.get(file) ?? []).flatMap((target) => {
+		const found = targetsOf(file).flatMap((target) => {
 			if (trail.includes(target))
 				return [`A cycle: ${[...trail.slice(trail.indexOf(target)), target].join(" → ")}`];
 			return done.has(target) ? [] : visit(target, [...trail, target]);
@@ -141,25 +169,45 @@ function findCycles(): string[] {
 /** A worker loads modules.ts, and must not load any page, because pages are half of a process's memory. */
 function findPagesOfWorkers(): string[] {
 	const loaded = new Set(["src/modules.ts"]);
-	for (const file of loaded) for (const target of targets.get(file) ?? []) loaded.add(target);
-	const page = [...loaded].find((file) => roomOf(file) === "web");
+	for (const file of loaded) for (const target of targetsOf(file)) loaded.add(target);
+	const page = [...loaded].find((file) => layerOf(file) === "web");
 	return page === undefined ? [] : [`${page}: loaded by src/modules.ts, and so by every worker`];
 }
 
-/** Files of ours; packages and Node's own modules are no rooms. */
 function targetsOf(file: string): string[] {
-	const imports = readFileSync(join(ROOT, file), "utf8").matchAll(IMPORT);
-	return [...imports].flatMap(([, from, alone, later]) => {
-		const specifier = from ?? alone ?? later ?? "";
-		if (specifier.startsWith("@ringback/receiver")) return ["receiver/src/index.ts"];
-		return specifier.startsWith(".") ? [posix.join(posix.dirname(file), specifier)] : [];
+	return (imports.get(file) ?? []).map(({ target }) => target);
+}
+
+/** The imports of files of ours, and not those of packages and Node's own modules. */
+function importsOf(file: string): { target: string; written: string }[] {
+	const found = readFileSync(join(ROOT, file), "utf8").matchAll(IMPORT);
+	return [...found].flatMap(([, from, alone, later]) => {
+		const written = from ?? alone ?? later ?? "";
+		const target = resolve(file, written);
+		return target === undefined ? [] : [{ target, written }];
 	});
 }
 
-/** The folder below src, a file directly in src by its name, or the top folder. */
-function roomOf(path: string): string {
-	const [top = "", second = ""] = path.split("/");
-	return top === "src" ? second.replace(/(?:\.test|\.test-support)?\.ts$/, "") : top;
+function resolve(file: string, written: string): string | undefined {
+	if (written.startsWith("@ringback/receiver")) return "receiver/src/index.ts";
+	// "#core/…" and "#modules/…", as package.json defines them.
+	if (written.startsWith("#")) return `src/${written.slice(1)}`;
+	return written.startsWith(".") ? posix.join(posix.dirname(file), written) : undefined;
+}
+
+/**
+ * The folder below src/core, src/modules/… or src, a file directly in one of them by its name, or the top folder. Folders of
+ * the same name in the core and in modules are the same layer.
+ */
+function layerOf(path: string): string {
+	if (!path.startsWith("src/")) return path.split("/", 1)[0] ?? "";
+	const [layer = ""] = path.replace(/^src\/(?:core\/|modules\/[^/]+\/)?/, "").split("/", 1);
+	return layer.replace(/(?:\.test|\.test-support)?\.ts$/, "");
+}
+
+/** "core", the name of a module, or undefined for files elsewhere. */
+function homeOf(path: string): string | undefined {
+	return path.startsWith("src/core/") ? "core" : /^src\/modules\/([^/]+)\//.exec(path)?.[1];
 }
 
 /** The folders of the modules, whose names in the list are written as constants. */
@@ -168,11 +216,6 @@ function readModuleOrder(): string[] {
 	const text = existsSync(path) ? readFileSync(path, "utf8") : "";
 	const list = /\bMODULES:[^=]*= \[([^\]]*)\]/.exec(text)?.[1] ?? "";
 	return [...list.matchAll(/\w+/g)].map(([name]) => name.toLowerCase().replaceAll("_", "-"));
-}
-
-/** The folder below src/modules, and empty for files elsewhere. */
-function moduleOf(path: string): string {
-	return /^src\/modules\/([^/]+)\//.exec(path)?.[1] ?? "";
 }
 
 /** The folder below test; undefined for files elsewhere, and empty for one directly in test. */

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { globSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { MINUTE_MS } from "../src/domain/time.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Folder of the generated files that import the test files of a group. The runner names a failed process by them. */
@@ -32,14 +32,19 @@ interface Group {
  */
 const GROUPS: readonly Group[] = [
 	{ name: "browser", patterns: ["test/browser/*.test.ts"], processes: 1 },
-	{ name: "domain", patterns: ["src/domain/*.test.ts"], processes: 1 },
+	{ name: "domain", patterns: ["src/{core,modules/*}/domain/*.test.ts"], processes: 1 },
 	// Without cli, which sets V8's own limits.
 	{
 		name: "use-cases-and-api",
-		patterns: ["src/*.test.ts", "src/!(cli|domain|jobs|outside|web)/*.test.ts"],
+		patterns: [
+			"src/*.test.ts",
+			"src/!(cli|outside)/*.test.ts",
+			"src/core/!(domain|web)/*.test.ts",
+			"src/modules/!(jobs)/{api,mail,use-cases}/*.test.ts",
+		],
 		processes: 2,
 	},
-	{ name: "web", patterns: ["src/web/**/*.test.ts"], processes: 4 },
+	{ name: "web", patterns: ["src/{core,modules/*}/web/**/*.test.ts"], processes: 4 },
 	{ name: "store", patterns: ["test/contract/store-*.test.ts", "test/upgrade/*.test.ts"], processes: 4 },
 	{
 		name: "accounts-and-sections",
@@ -72,7 +77,11 @@ const GROUPS: readonly Group[] = [
 	// Without the files that run commands of the documents.
 	{ name: "documents", patterns: ["test/docs/!(operations|quick)*.test.ts"], processes: 1 },
 	{ name: "commands", patterns: ["test/command/*.test.ts"], processes: 3 },
-	{ name: "jobs-and-outside", patterns: ["src/jobs/*.test.ts", "src/outside/*.test.ts"], processes: 2 },
+	{
+		name: "jobs-and-outside",
+		patterns: ["src/modules/jobs/use-cases/*.test.ts", "src/outside/*.test.ts"],
+		processes: 2,
+	},
 	{ name: "receiver", patterns: ["receiver/src/**/*.test.ts"], processes: 1 },
 	{ name: "receiver-client", patterns: ["test/receiver-client/*.test.ts"], processes: 1 },
 ];

@@ -1,16 +1,16 @@
 // Commands that create things: `ringback user create` and `ringback user link` (a person, and the one-time
 // link with which they choose their password), `ringback programme create` and `ringback key issue`.
 
-import { succeed } from "../domain/fault.ts";
-import { KEY_RIGHT_WORDS } from "../domain/roles.ts";
-import { COMMAND_LINE } from "../people/actor.ts";
-import { makeOperatorLink, renewLink, type SentLink, sayOpensOnlyHere } from "../people/invitations.ts";
-import { createPerson, requirePersonByEmail } from "../people/people.ts";
-import { issueKey } from "../programmes/keys.ts";
-import { openProgramme } from "../programmes/open-programme.ts";
+import { succeed } from "#core/domain/fault.ts";
+import { KEY_RIGHT_WORDS } from "#core/domain/roles.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { makeOperatorLink, renewLink, type SentLink, sayOpensOnlyHere } from "#core/people/invitations.ts";
+import { createPerson, requirePersonByEmail } from "#core/people/people.ts";
+import { issueKey } from "#core/programmes/keys.ts";
+import { openProgramme } from "#core/programmes/open-programme.ts";
+import type { Person } from "#core/store/queries/people.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { OWN_COMMAND } from "../shipped-files.ts";
-import type { Person } from "../store/queries/people.ts";
 import { type Answer, workplaceCommand } from "./command.ts";
 
 const EMAIL_OPTION = {

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { sayBytes } from "../domain/bytes.ts";
+import { sayBytes } from "#core/domain/bytes.ts";
 import type { BackupReport } from "../service/backup.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, type Screen, withSettings } from "./command.ts";
 import { choosePassphrase, PASSPHRASE_FILE, tellOn } from "./passphrase.ts";

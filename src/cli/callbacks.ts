@@ -2,26 +2,26 @@
 // service starts. `ringback owed` lists what would be sent, by programme. `ringback resend failed` sends
 // failed callbacks again.
 
-import { refuse, succeed } from "../domain/fault.ts";
-import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
-import { showOrderId } from "../domain/visible-text.ts";
-import { readWrittenTime } from "../jobs/written-time.ts";
-import { COMMAND_LINE } from "../people/actor.ts";
-import { changeHold } from "../programmes/callback-hold.ts";
-import { unknownProgramme } from "../programmes/programmes.ts";
-import { isKnownOwner } from "../programmes/receivers.ts";
-import { resendFailed } from "../programmes/resend.ts";
-import type { Workplace } from "../service/workplace.ts";
-import { type FailedReceiver, listFailedReceivers } from "../store/queries/deliveries.ts";
-import { readPause } from "../store/queries/delivery-pause.ts";
+import { refuse, succeed } from "#core/domain/fault.ts";
+import { isoTime, SECOND_MS, utcSecond } from "#core/domain/time.ts";
+import { showOrderId } from "#core/domain/visible-text.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeHold } from "#core/programmes/callback-hold.ts";
+import { unknownProgramme } from "#core/programmes/programmes.ts";
+import { isKnownOwner } from "#core/programmes/receivers.ts";
+import { resendFailed } from "#core/programmes/resend.ts";
+import { type FailedReceiver, listFailedReceivers } from "#core/store/queries/deliveries.ts";
+import { readPause } from "#core/store/queries/delivery-pause.ts";
 import {
 	countEndedWindows,
 	listNextOwed,
 	listOwed,
 	type OwedDelivery,
 	type OwedReceiver,
-} from "../store/queries/owed.ts";
-import type { Db } from "../store/store.ts";
+} from "#core/store/queries/owed.ts";
+import type { Db } from "#core/store/store.ts";
+import { readWrittenTime } from "#modules/jobs/use-cases/written-time.ts";
+import type { Workplace } from "../service/workplace.ts";
 import { type Command, workplaceCommand } from "./command.ts";
 
 const SUMMARIES = {

@@ -2,8 +2,8 @@
 // every problem is a sentence, followed by the usage.
 
 import { describeUsage, type OptionSpec, parseArguments } from "@ringback/receiver/command";
+import type { Result } from "#core/domain/fault.ts";
 import { type Config, type Environment, readConfig } from "../config.ts";
-import type { Result } from "../domain/fault.ts";
 import type { Workplace } from "../service/workplace.ts";
 
 export interface Command {

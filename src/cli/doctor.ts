@@ -1,24 +1,24 @@
 // `ringback doctor` checks everything that the service needs, and says how to solve each problem.
 
 import { resolve } from "node:path";
+import { sayBytes } from "#core/domain/bytes.ts";
+import { sayOtherBrand } from "#core/domain/network.ts";
+import { isSilent, sumEngines } from "#core/domain/process.ts";
+import { DAY_MS, isoTime } from "#core/domain/time.ts";
+import { messageOf } from "#core/domain/visible-text.ts";
+import type { Warning } from "#core/domain/warning.ts";
+import { refuseSchema } from "#core/store/open.ts";
+import { canListen, readServer, type ServerFacts } from "#core/store/postgres/doctor.ts";
+import type { PostgresSetting } from "#core/store/postgres/setting.ts";
+import { readFigures } from "#core/store/queries/figures.ts";
+import { findNetwork } from "#core/store/queries/network.ts";
+import { NOTHING_READ, readSystem, type SystemReading } from "#core/store/queries/system.ts";
+import { findSchema, MIGRATIONS, type PresentSchema } from "#core/store/schema/migrations.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import { COMPANY_RETURN_PATH } from "#core/web/paths.ts";
 import { type Config, type Environment, readConfig, warningSettings } from "../config.ts";
-import { sayBytes } from "../domain/bytes.ts";
-import { sayOtherBrand } from "../domain/network.ts";
-import { isSilent, sumEngines } from "../domain/process.ts";
-import { DAY_MS, isoTime } from "../domain/time.ts";
-import { messageOf } from "../domain/visible-text.ts";
-import type { Warning } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { refuseSchema } from "../store/open.ts";
-import { canListen, readServer, type ServerFacts } from "../store/postgres/doctor.ts";
-import type { PostgresSetting } from "../store/postgres/setting.ts";
-import { readFigures } from "../store/queries/figures.ts";
-import { findNetwork } from "../store/queries/network.ts";
-import { NOTHING_READ, readSystem, type SystemReading } from "../store/queries/system.ts";
-import { findSchema, MIGRATIONS, type PresentSchema } from "../store/schema/migrations.ts";
-import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
-import { COMPANY_RETURN_PATH } from "../web/paths.ts";
 import { type Command, type Finding, JSON_OPTION, ok, problem, sayFindings, warning } from "./command.ts";
 
 /** Host name that always resolves on the Internet (reserved by RFC 2606, served by IANA). */
@@ -36,7 +36,7 @@ export const doctorCommand: Command = {
 async function examine(environment?: Environment): Promise<Finding[]> {
 	const { openWorkplace } = await import("../service/workplace.ts");
 	const { StartError } = await import("../service/start-error.ts");
-	const { stateOfFile } = await import("../store/sqlite/file.ts");
+	const { stateOfFile } = await import("#core/store/sqlite/file.ts");
 	const read = readConfig(environment);
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
 	const settings = [ok("settings", sayEnvironment(read.config))];

@@ -1,8 +1,8 @@
 // `ringback health` asks the service that runs with these settings whether it is ready. Containers use it,
 // because their images contain no HTTP client.
 
+import { SECOND_MS } from "#core/domain/time.ts";
 import type { Config } from "../config.ts";
-import { SECOND_MS } from "../domain/time.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 
 /** Timeout of the request. It is longer than the two seconds that the service waits for its database. */

@@ -2,16 +2,16 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
-import { csvFile } from "../conversions/csv-file.ts";
-import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
-import { findListedProgrammes } from "../jobs/listed-programmes.ts";
-import { COMMAND_LINE } from "../people/actor.ts";
+import { csvFile } from "#core/conversions/csv-file.ts";
+import { type Fault, type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
 import {
 	issueManyKeys,
 	KEY_FILE_COLUMNS,
 	MAX_MANY_KEYS,
 	type ProgrammeKey,
-} from "../programmes/many-keys.ts";
+} from "#core/programmes/many-keys.ts";
+import { findListedProgrammes } from "#modules/jobs/use-cases/listed-programmes.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { workplaceCommand } from "./command.ts";
 

@@ -1,6 +1,6 @@
 // `ringback migrate` migrates the database without starting the service, or shows what a migration would do.
 
-import { checkSchema, findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
+import { checkSchema, findSchema, MIGRATIONS } from "#core/store/schema/migrations.ts";
 import { type Command, EXIT, JSON_OPTION, quietly, withSettings } from "./command.ts";
 
 export const migrateCommand: Command = {

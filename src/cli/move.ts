@@ -1,8 +1,8 @@
 // `ringback move URL` copies the SQLite file into PostgreSQL, and prints the settings to change.
 
 import { resolve } from "node:path";
+import { splitHosts } from "#core/store/postgres/setting.ts";
 import type { MoveReport } from "../service/move.ts";
-import { splitHosts } from "../store/postgres/setting.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 
 export const moveCommand: Command = {

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { judgePassphrase } from "../domain/passphrase.ts";
-import { messageOf } from "../domain/visible-text.ts";
+import { judgePassphrase } from "#core/domain/passphrase.ts";
+import { messageOf } from "#core/domain/visible-text.ts";
 import { CommandError, EXIT, type Screen } from "./command.ts";
 
 /**

@@ -2,22 +2,26 @@
 // `ringback person erase` and `ringback partner erase` remove what the law lets go. Without --yes, erasing shows only what
 // it would do.
 
-import { foldMailAddress, isMailAddress } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isPartnerId } from "../domain/id.ts";
-import { utcMinute } from "../domain/time.ts";
-import { COMMAND_LINE } from "../people/actor.ts";
-import { createPerson } from "../people/people.ts";
-import { erasePartner, previewPartner } from "../privacy/erase-partner.ts";
-import { erasePerson, type PersonPreview, previewPerson } from "../privacy/erase-person.ts";
-import { finishRound } from "../privacy/erasure-work.ts";
-import { exportPartner } from "../privacy/export-partner.ts";
-import { type Export, exportPerson } from "../privacy/export-person.ts";
+import { foldMailAddress, isMailAddress } from "#core/domain/display-name.ts";
+import { type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { isPartnerId } from "#core/domain/id.ts";
+import { utcMinute } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { createPerson } from "#core/people/people.ts";
+import { findPersonByEmail, findPersonByPublicId, type Person } from "#core/store/queries/people.ts";
+import { findPartner } from "#modules/partners/store/partners.ts";
+import { type Erasure, findErasure } from "#modules/personal-data/store/erasures.ts";
+import { erasePartner, previewPartner } from "#modules/personal-data/use-cases/erase-partner.ts";
+import {
+	erasePerson,
+	type PersonPreview,
+	previewPerson,
+} from "#modules/personal-data/use-cases/erase-person.ts";
+import { finishRound } from "#modules/personal-data/use-cases/erasure-work.ts";
+import { exportPartner } from "#modules/personal-data/use-cases/export-partner.ts";
+import { type Export, exportPerson } from "#modules/personal-data/use-cases/export-person.ts";
 import { writePrivateFile } from "../service/private-file.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { type Erasure, findErasure } from "../store/queries/erasures.ts";
-import { findPartner } from "../store/queries/partners.ts";
-import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/queries/people.ts";
 import { type Answer, type Screen, workplaceCommand } from "./command.ts";
 import { tellOn } from "./passphrase.ts";
 

@@ -1,11 +1,11 @@
 // `ringback record-backup` records the result of a backup that another program made, such as pg_dump or a snapshot of a
 // disk. The service then knows when the last one succeeded, and warns if they fail or stop.
 
-import { sayBytes } from "../domain/bytes.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { DAY_MS, isoTime, MINUTE_MS } from "../domain/time.ts";
-import { readWrittenTime } from "../jobs/written-time.ts";
-import { noteBackup, noteFailedBackup } from "../store/queries/system.ts";
+import { sayBytes } from "#core/domain/bytes.ts";
+import { type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { DAY_MS, isoTime, MINUTE_MS } from "#core/domain/time.ts";
+import { noteBackup, noteFailedBackup } from "#core/store/queries/system.ts";
+import { readWrittenTime } from "#modules/jobs/use-cases/written-time.ts";
 import { type Answer, type Options, workplaceCommand } from "./command.ts";
 
 /** Tolerance for the clock of the machine that made the backup. */

@@ -1,10 +1,10 @@
 // `ringback record-restore` records that another program, such as pg_restore, has restored the database. Payments since
 // the backup are not known then. `ringback restore` records the same for a SQLite file itself.
 
-import { refuse, succeed } from "../domain/fault.ts";
-import { isoTime } from "../domain/time.ts";
-import { readWrittenTime } from "../jobs/written-time.ts";
-import { recordRestore } from "../store/queries/restores.ts";
+import { refuse, succeed } from "#core/domain/fault.ts";
+import { isoTime } from "#core/domain/time.ts";
+import { recordRestore } from "#modules/accounts/store/restores.ts";
+import { readWrittenTime } from "#modules/jobs/use-cases/written-time.ts";
 import { workplaceCommand } from "./command.ts";
 import { describeErased, describeUnknownPayments } from "./restore.ts";
 

@@ -1,6 +1,6 @@
 // `ringback rekey` replaces the sealing key, or continues an interrupted replacement.
 
-import { succeed } from "../domain/fault.ts";
+import { succeed } from "#core/domain/fault.ts";
 import type { RekeyPlan, RekeyReport } from "../service/rekey.ts";
 import { type Answer, workplaceCommand } from "./command.ts";
 

@@ -1,9 +1,9 @@
 // `ringback restore PATH` restores a backup, and then lists the callbacks that the restored service will
 // send.
 
+import { openSqliteToRead } from "#core/store/sqlite/store.ts";
 import type { Config } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
-import { openSqliteToRead } from "../store/sqlite/store.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./callbacks.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 import { PASSPHRASE_FILE, readPassphrase, tellOn } from "./passphrase.ts";

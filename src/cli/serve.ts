@@ -1,14 +1,14 @@
 // `ringback serve` runs the service until it is asked to stop.
 
 import { resolve } from "node:path";
+import { headerNames } from "#core/domain/signature.ts";
+import { messageOf } from "#core/domain/visible-text.ts";
+import { hostsOf } from "#core/store/postgres/setting.ts";
+import type { NetworkFace } from "#core/store/queries/known-network.ts";
 import { ALL_SETTINGS, type Config } from "../config.ts";
-import { headerNames } from "../domain/signature.ts";
-import { messageOf } from "../domain/visible-text.ts";
 import { listenForStop, type StopSignal } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
-import { hostsOf } from "../store/postgres/setting.ts";
-import type { NetworkFace } from "../store/queries/known-network.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen, withSettings } from "./command.ts";
 import { boundHeap } from "./heap-bounds.ts";
 

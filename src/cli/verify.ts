@@ -2,9 +2,9 @@
 // made and which were not.
 
 import { resolve } from "node:path";
+import { MIGRATIONS } from "#core/store/schema/migrations.ts";
 import type { Config } from "../config.ts";
 import type { CheckedDatabase, KeyCheck, VerifiedFile } from "../service/verify.ts";
-import { MIGRATIONS } from "../store/schema/migrations.ts";
 import {
 	type Command,
 	type Finding,

@@ -5,11 +5,11 @@
 //   admit ─▶ within its rates? ─▶ waiting ─▶ at work ─▶ done
 //                 └─▶ no ──────────┴─▶ refused, and nothing was done
 //
-// Signed reports are not in the table. They are stored in batches (api/intake.ts), and classes with the start
+// Signed reports are not in the table. They are stored in batches (core/api/intake.ts), and classes with the start
 // "afterReports" wait for them, because a shop's sale is worth more than a page that comes some milliseconds later.
 
-import { SECOND_MS } from "../domain/time.ts";
-import type { Clock, Log } from "../ports.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import type { Clock, Log } from "#core/ports.ts";
 import { createFairQueue, type FairQueue, type QueueClient, type QueueLimits } from "./fair-queue.ts";
 import { createRateLimiter, type RateRule, type RequestOrigin } from "./rate-limit.ts";
 import { createSingleFlight } from "./single-flight.ts";

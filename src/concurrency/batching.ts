@@ -4,7 +4,7 @@
 //   add ─▶ waiting, by group ─▶ in a batch ─▶ processed ─▶ answered
 //               └─▶ waited too long: answered with undefined, and nothing was done
 
-import type { Clock } from "../ports.ts";
+import type { Clock } from "#core/ports.ts";
 import { type Batch, type BatchRules, createBatchQueue } from "./batch-queue.ts";
 import { createSingleFlight } from "./single-flight.ts";
 

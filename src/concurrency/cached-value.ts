@@ -2,7 +2,7 @@
 // The age of a value counts from the start of its load and uses the monotonic clock, so no reader gets a
 // value that is older than allowed.
 
-import type { Clock } from "../ports.ts";
+import type { Clock } from "#core/ports.ts";
 
 interface CacheOptions {
 	clock: Pick<Clock, "monotonicMs">;

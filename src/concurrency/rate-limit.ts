@@ -1,7 +1,7 @@
 // Rate limits in the memory of this process. Each limit is a token bucket, which allows a burst at once and a
 // steady rate in the long run. Each client that called recently has its own bucket.
 
-import { SECOND_MS } from "../domain/time.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
 
 export interface Rate {
 	/** Number of requests that may arrive at once after a pause. */

@@ -1,5 +1,5 @@
 // Reads and writes backup files as streams, so that a file of any size needs little memory. The format is
-// described in domain/backup-file.
+// described in core/domain/backup-file.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -13,7 +13,7 @@ import {
 	findContents,
 	frameDatabase,
 	type Manifest,
-} from "../domain/backup-file.ts";
+} from "#core/domain/backup-file.ts";
 import { writeNewFile } from "./durable-file.ts";
 import { readErrorCode } from "./error-code.ts";
 

@@ -3,10 +3,10 @@
 
 import { X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
-import { isAddress } from "../domain/address.ts";
-import type { CertificateReading } from "../domain/certificate.ts";
-import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
-import type { Clock } from "../ports.ts";
+import { isAddress } from "#core/domain/address.ts";
+import type { CertificateReading } from "#core/domain/certificate.ts";
+import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import type { Clock } from "#core/ports.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export interface CertificateReader {

@@ -1,7 +1,7 @@
 // The machine's clock. Like everything in this directory, it implements an interface of ports.ts, and only
 // the service imports it.
 
-import type { Clock } from "../ports.ts";
+import type { Clock } from "#core/ports.ts";
 
 /**
  * Longest delay that Node's timers support. Node runs a longer timer at once. A longer delay is therefore

@@ -7,8 +7,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { MINUTE_MS } from "../domain/time.ts";
-import type { Log } from "../ports.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import type { Log } from "#core/ports.ts";
 
 export type ServeRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 

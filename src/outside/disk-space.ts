@@ -1,7 +1,7 @@
 // Reads how much space a disk has.
 
 import { statfs } from "node:fs/promises";
-import type { DiskSpace } from "../ports.ts";
+import type { DiskSpace } from "#core/ports.ts";
 
 /** Returns the space of the disk that holds `path`, or null if the system does not report it. */
 export async function readDiskSpace(path: string): Promise<DiskSpace | null> {

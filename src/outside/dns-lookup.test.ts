@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { suite, type TestContext, test } from "node:test";
 import { setImmediate as yieldLoop } from "node:timers/promises";
+import { type AddressRange, parseRange } from "#core/domain/address.ts";
+import type { LookUp, Transport } from "#core/ports.ts";
 import { type Shop, startShop } from "../../test/support/shop.ts";
 import { startZoneServer } from "../../test/support/zone-server.ts";
-import { type AddressRange, parseRange } from "../domain/address.ts";
-import type { LookUp, Transport } from "../ports.ts";
 import { createDnsLookUp, type DnsLookUp } from "./dns-lookup.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 

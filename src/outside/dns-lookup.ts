@@ -3,7 +3,7 @@
 
 import { promises as dns } from "node:dns";
 import { isIP } from "node:net";
-import type { LookUp } from "../ports.ts";
+import type { LookUp } from "#core/ports.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export interface DnsLookUp {

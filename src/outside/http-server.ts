@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Log } from "../ports.ts";
+import type { Log } from "#core/ports.ts";
 import { guardConnections, type ServeRequest } from "./connection-guard.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 

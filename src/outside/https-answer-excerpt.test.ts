@@ -5,9 +5,9 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { suite, type TestContext, test } from "node:test";
+import { parseRange } from "#core/domain/address.ts";
+import type { PostbackAnswer, Transport } from "#core/ports.ts";
 import { type Shop, type ShopAnswer, startShop } from "../../test/support/shop.ts";
-import { parseRange } from "../domain/address.ts";
-import type { PostbackAnswer, Transport } from "../ports.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 
 /** Deadline for tests that do not wait for it. */

@@ -7,7 +7,7 @@ import {
 	type AnswerHeaders,
 	EXCERPT_BODY_BYTES,
 	excerptAnswer,
-} from "../domain/answer-excerpt.ts";
+} from "#core/domain/answer-excerpt.ts";
 
 /**
  * Time to wait for the body. An error page arrives with its headers or right after them. A shop that sends

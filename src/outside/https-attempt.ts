@@ -11,9 +11,9 @@
 // (https-answer-excerpt.ts).
 
 import type { Dispatcher } from "undici";
-import type { AnswerExcerpt, AnswerHeaders } from "../domain/answer-excerpt.ts";
-import { type AttemptTimings, isSuccess, type Outcome } from "../domain/verdict.ts";
-import type { PostbackAnswer, PostbackRequest } from "../ports.ts";
+import type { AnswerExcerpt, AnswerHeaders } from "#core/domain/answer-excerpt.ts";
+import { type AttemptTimings, isSuccess, type Outcome } from "#core/domain/verdict.ts";
+import type { PostbackAnswer, PostbackRequest } from "#core/ports.ts";
 import { readErrorCode } from "./error-code.ts";
 import { type ExcerptReader, startExcerpt } from "./https-answer-excerpt.ts";
 import type { Connection } from "./https-connection.ts";

@@ -8,7 +8,7 @@ import {
 	type SecureContext,
 	type TLSSocket,
 } from "node:tls";
-import type { PostbackUrl } from "../domain/postback-url.ts";
+import type { PostbackUrl } from "#core/domain/postback-url.ts";
 import { readErrorCode } from "./error-code.ts";
 import type { Route } from "./https-target.ts";
 

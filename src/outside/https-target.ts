@@ -1,10 +1,10 @@
 // Resolves a Postback URL to a target: the parsed URL and the checked addresses of its host. Both are cached,
 // because the same few URLs are used thousands of times a second.
 
-import { type AddressRange, judgeAddress } from "../domain/address.ts";
-import { type PostbackUrl, parsePostbackUrl } from "../domain/postback-url.ts";
-import type { Outcome } from "../domain/verdict.ts";
-import type { LookUp } from "../ports.ts";
+import { type AddressRange, judgeAddress } from "#core/domain/address.ts";
+import { type PostbackUrl, parsePostbackUrl } from "#core/domain/postback-url.ts";
+import type { Outcome } from "#core/domain/verdict.ts";
+import type { LookUp } from "#core/ports.ts";
 
 export interface Target {
 	readonly url: PostbackUrl;

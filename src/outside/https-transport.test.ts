@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { suite, type TestContext, test } from "node:test";
+import { type AddressRange, parseRange } from "#core/domain/address.ts";
+import type { PostbackRequest, Transport } from "#core/ports.ts";
 import { type Shop, type ShopOptions, startShop } from "../../test/support/shop.ts";
-import { type AddressRange, parseRange } from "../domain/address.ts";
-import type { PostbackRequest, Transport } from "../ports.ts";
 import { createHttpsTransport, DEADLINE_MS, type HttpsTransportOptions } from "./https-transport.ts";
 
 const HEADERS = ["Content-Type", "application/json", "X-Service-Nonce", "00ff"];

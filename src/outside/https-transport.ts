@@ -1,8 +1,8 @@
 // Sends one signed request to one checked address, within one deadline and with one outcome. No byte is sent
 // to an address that was not checked for this attempt (invariant 7).
 
-import type { AddressRange } from "../domain/address.ts";
-import type { LookUp, Transport } from "../ports.ts";
+import type { AddressRange } from "#core/domain/address.ts";
+import type { LookUp, Transport } from "#core/ports.ts";
 import { createDnsLookUp } from "./dns-lookup.ts";
 import { Attempt, type AttemptOwner } from "./https-attempt.ts";
 import { type Connection, createConnections } from "./https-connection.ts";

@@ -1,4 +1,4 @@
-// What the provider's client trusts. The sign-in itself is tested in web/sign-in/company-sign-in.test.ts.
+// What the provider's client trusts. The sign-in itself is tested in core/web/sign-in/company-sign-in.test.ts.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";

@@ -4,9 +4,9 @@
 import { getCACertificates } from "node:tls";
 import * as oidc from "openid-client";
 import { Agent, fetch, Response } from "undici";
+import { HOUR_MS, SECOND_MS } from "#core/domain/time.ts";
+import type { Identity, IdentityProvider, ProviderAnswer } from "#core/ports.ts";
 import { createCachedValue } from "../concurrency/cached-value.ts";
-import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
-import type { Identity, IdentityProvider, ProviderAnswer } from "../ports.ts";
 
 export interface IdentityProviderOptions {
 	issuer: string;

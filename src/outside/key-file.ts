@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { chownSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
 import type { Owner } from "./durable-file.ts";
 import { readErrorCode } from "./error-code.ts";
 

@@ -2,7 +2,7 @@
 
 import { equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Load } from "../ports.ts";
+import type { Load } from "#core/ports.ts";
 import { createLoad } from "./load.ts";
 
 function open(t: TestContext): Load {

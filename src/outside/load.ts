@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { Histogram } from "prom-client";
-import { SECOND_MS } from "../domain/time.ts";
-import type { Load } from "../ports.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import type { Load } from "#core/ports.ts";
 
 /**
  * Interval of the measuring timer. It is finer than any decision that depends on it and costs next to

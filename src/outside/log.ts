@@ -2,10 +2,10 @@
 // terminal the same lines are formatted for people.
 
 import { pino } from "pino";
-import { readJson } from "../domain/json.ts";
-import { SECOND_MS } from "../domain/time.ts";
-import { showBytes } from "../domain/visible-text.ts";
-import type { Log } from "../ports.ts";
+import { readJson } from "#core/domain/json.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import { showBytes } from "#core/domain/visible-text.ts";
+import type { Log } from "#core/ports.ts";
 import { createLineWriter, type LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "info" | "warn" | "error" | "silent";

@@ -1,7 +1,7 @@
 // Sends mail through the operator's SMTP server.
 
 import { createTransport, type NodemailerError } from "nodemailer";
-import type { Mailer, MailSender } from "../ports.ts";
+import type { Mailer, MailSender } from "#core/ports.ts";
 
 /** Timeout for the mail server. A server that hangs must not delay the other mails for long. */
 const SMTP_TIMEOUT_MS = 20_000;

@@ -2,7 +2,7 @@
 // thousands.
 
 import { randomFillSync } from "node:crypto";
-import type { Random } from "../ports.ts";
+import type { Random } from "#core/ports.ts";
 
 const BLOCK_BYTES = 16_384;
 

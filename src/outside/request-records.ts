@@ -7,9 +7,9 @@ import {
 	type OutgoingHttpHeaders,
 	ServerResponse,
 } from "node:http";
-import type { AddressRange } from "../domain/address.ts";
-import { findClientAddress } from "../domain/client-address.ts";
-import type { AnsweredRequest, Random, RequestRecord } from "../ports.ts";
+import type { AddressRange } from "#core/domain/address.ts";
+import { findClientAddress } from "#core/domain/client-address.ts";
+import type { AnsweredRequest, Random, RequestRecord } from "#core/ports.ts";
 import type { ServeRequest } from "./connection-guard.ts";
 
 const ID_HEADER = "x-request-id";

@@ -4,8 +4,8 @@
 // watchdog interval.
 
 import { execFile } from "node:child_process";
-import type { ServiceManager } from "../domain/process.ts";
-import type { Log } from "../ports.ts";
+import type { ServiceManager } from "#core/domain/process.ts";
+import type { Log } from "#core/ports.ts";
 
 const PROGRAM = "/usr/bin/systemd-notify";
 /**

@@ -6,7 +6,7 @@ import { unlinkSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
+import type { TemporaryFile, TemporaryFiles } from "#core/ports.ts";
 
 /** Size of the write buffer and of each chunk that is read, small enough not to delay other requests. */
 const CHUNK_BYTES = 16_384;

@@ -1,11 +1,11 @@
 // All work of a process besides answering requests: the callback engine, the chores, the reports about the
 // process itself and the checks of the installation.
 
-import { Engine } from "../callbacks/engine.ts";
-import type { ChoreName } from "../domain/chore.ts";
-import { NO_ENGINE, type ProcessEngine } from "../domain/process.ts";
+import { Engine } from "#core/callbacks/engine.ts";
+import type { ChoreName } from "#core/domain/chore.ts";
+import { NO_ENGINE, type ProcessEngine } from "#core/domain/process.ts";
+import type { Load } from "#core/ports.ts";
 import { MODULE_CHORES, PRUNE_RULES } from "../modules.ts";
-import type { Load } from "../ports.ts";
 import { startChores, startModuleChores, startTelling } from "../watch/chores.ts";
 import { type InstallationWatch, WATCH_INTERVAL_MS } from "../watch/installation-watch.ts";
 import { startLoop } from "../watch/loop.ts";

@@ -3,20 +3,20 @@
 
 import { closeSync, mkdirSync, openSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import type { Manifest } from "#core/domain/backup-file.ts";
+import { SALT_BYTES, sealKeys } from "#core/domain/passphrase.ts";
+import { SEALING_IV_BYTES } from "#core/domain/sealing.ts";
+import { isoTime } from "#core/domain/time.ts";
+import type { BrokenRule } from "#core/store/queries/ledger.ts";
+import { noteBackup, noteFailedBackup } from "#core/store/queries/system.ts";
+import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "#core/store/sqlite/file.ts";
+import { openSqlite } from "#core/store/sqlite/store.ts";
+import type { Store } from "#core/store/store.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import type { Manifest } from "../domain/backup-file.ts";
-import { SALT_BYTES, sealKeys } from "../domain/passphrase.ts";
-import { SEALING_IV_BYTES } from "../domain/sealing.ts";
-import { isoTime } from "../domain/time.ts";
 import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
 import { partialName, replaceDurably } from "../outside/durable-file.ts";
 import { createRandom } from "../outside/random.ts";
-import type { BrokenRule } from "../store/queries/ledger.ts";
-import { noteBackup, noteFailedBackup } from "../store/queries/system.ts";
-import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "../store/sqlite/file.ts";
-import { openSqlite } from "../store/sqlite/store.ts";
-import type { Store } from "../store/store.ts";
 import {
 	BackupError,
 	explainFailure,

@@ -3,8 +3,8 @@
 
 import { lstatSync, readdirSync, rmSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { sayBytes } from "../domain/bytes.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { sayBytes } from "#core/domain/bytes.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { PARTIAL_NAME } from "../outside/durable-file.ts";

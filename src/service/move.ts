@@ -4,17 +4,17 @@
 
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { copyRows, countCopied, countRows, findFilled, type RowCounts } from "#core/store/move.ts";
+import { POSTGRES_DEFAULTS } from "#core/store/postgres/setting.ts";
+import { openPostgres } from "#core/store/postgres/store.ts";
+import type { BrokenRule } from "#core/store/queries/ledger.ts";
+import { isReplacing, readSealingKey } from "#core/store/queries/sealing-key.ts";
+import { findSchema, MIGRATIONS } from "#core/store/schema/migrations.ts";
+import { findDamage, openAlone } from "#core/store/sqlite/file.ts";
+import { createSqliteStore } from "#core/store/sqlite/store.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { realClock } from "../outside/clock.ts";
 import { createLog } from "../outside/log.ts";
-import { copyRows, countCopied, countRows, findFilled, type RowCounts } from "../store/move.ts";
-import { POSTGRES_DEFAULTS } from "../store/postgres/setting.ts";
-import { openPostgres } from "../store/postgres/store.ts";
-import type { BrokenRule } from "../store/queries/ledger.ts";
-import { isReplacing, readSealingKey } from "../store/queries/sealing-key.ts";
-import { findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
-import { findDamage, openAlone } from "../store/sqlite/file.ts";
-import { createSqliteStore } from "../store/sqlite/store.ts";
-import type { Db, Store } from "../store/store.ts";
 import { checkLedger } from "./check-ledger.ts";
 import { BackupError, type Tell } from "./file-work.ts";
 import type { KeySettings } from "./sealing-keys.ts";

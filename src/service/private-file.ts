@@ -1,7 +1,7 @@
 // Writes a file that only its owner may read. Until it is complete it has a temporary name, and it replaces no file.
 
 import { dirname, resolve } from "node:path";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { partialName, replaceDurably, writeNewFile } from "../outside/durable-file.ts";
 import { explainFailure, lstatOf, type Tell, withPartialFiles } from "./file-work.ts";
 

@@ -11,22 +11,19 @@
 
 import { renameSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { CURSOR_USE, clickUse, cookieUse, deriveKey, keyIdOf } from "../domain/key-ring.ts";
-import { isReplaced, isSilent, SILENT_AFTER_MS } from "../domain/process.ts";
-import { SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
-import { DAY_MS, isoTime, SECOND_MS } from "../domain/time.ts";
-import { fileOwner, nameAlso, syncFolder } from "../outside/durable-file.ts";
-import { readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
-import { MAX_CLICK_DAYS } from "../partners/terms.ts";
-import { noteAudit } from "../store/queries/audit.ts";
+import { type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { CURSOR_USE, clickUse, cookieUse, deriveKey, keyIdOf } from "#core/domain/key-ring.ts";
+import { isReplaced, isSilent, SILENT_AFTER_MS } from "#core/domain/process.ts";
+import { SEALING_IV_BYTES, sealText } from "#core/domain/sealing.ts";
+import { DAY_MS, isoTime, SECOND_MS } from "#core/domain/time.ts";
+import { noteAudit } from "#core/store/queries/audit.ts";
 import {
 	lockFreeValues,
 	openValue,
 	readSealedValues,
 	replaceSealed,
 	type SealedValue,
-} from "../store/queries/sealed-values.ts";
+} from "#core/store/queries/sealed-values.ts";
 import {
 	adoptKey,
 	announceKey,
@@ -42,9 +39,12 @@ import {
 	replaceKey,
 	type SealingKeyRow,
 	sealingKeyIn,
-} from "../store/queries/sealing-key.ts";
-import { MAX_SESSION_DAYS } from "../store/queries/sessions.ts";
-import type { Db } from "../store/store.ts";
+} from "#core/store/queries/sealing-key.ts";
+import { MAX_SESSION_DAYS } from "#core/store/queries/sessions.ts";
+import type { Db } from "#core/store/store.ts";
+import { MAX_CLICK_DAYS } from "#modules/partners/use-cases/terms.ts";
+import { fileOwner, nameAlso, syncFolder } from "../outside/durable-file.ts";
+import { readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
 import type { Tell } from "./file-work.ts";
 import { keyFilesOf } from "./sealing-keys.ts";
 import type { Workplace } from "./workplace.ts";

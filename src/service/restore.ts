@@ -5,16 +5,16 @@
 import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { Manifest } from "../domain/backup-file.ts";
-import { openKeys } from "../domain/passphrase.ts";
-import { isoTime } from "../domain/time.ts";
+import type { Manifest } from "#core/domain/backup-file.ts";
+import { openKeys } from "#core/domain/passphrase.ts";
+import { isoTime } from "#core/domain/time.ts";
+import type { BrokenRule } from "#core/store/queries/ledger.ts";
+import { MIGRATIONS, SchemaTooNewError } from "#core/store/schema/migrations.ts";
+import { closeLog, LOG_SUFFIXES, recordRestoreIn } from "#core/store/sqlite/file.ts";
+import { openSqliteToRead } from "#core/store/sqlite/store.ts";
+import { listErasedIds, listPresentIds } from "#modules/personal-data/store/erasures.ts";
 import { realClock } from "../outside/clock.ts";
 import { nameAlso, type Owner, partialName, syncFolder, writeNewFile } from "../outside/durable-file.ts";
-import { listErasedIds, listPresentIds } from "../store/queries/erasures.ts";
-import type { BrokenRule } from "../store/queries/ledger.ts";
-import { MIGRATIONS, SchemaTooNewError } from "../store/schema/migrations.ts";
-import { closeLog, LOG_SUFFIXES, recordRestoreIn } from "../store/sqlite/file.ts";
-import { openSqliteToRead } from "../store/sqlite/store.ts";
 import {
 	BackupError,
 	explainFailure,

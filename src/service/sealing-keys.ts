@@ -1,23 +1,23 @@
 // The sealing keys of a process: from the settings, or from the files beside a SQLite file. The database says which of
-// them seals (store/queries/sealing-key.ts).
+// them seals (core/store/queries/sealing-key.ts).
 
 import { resolve } from "node:path";
-import type { Config } from "../config.ts";
-import { createKeyRing, type KeyRing } from "../domain/key-ring.ts";
-import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
-import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
-import type { Log } from "../ports.ts";
-import type { DatabaseSetting } from "../store/open.ts";
-import { openValue, type SealedValue } from "../store/queries/sealed-values.ts";
+import { createKeyRing, type KeyRing } from "#core/domain/key-ring.ts";
+import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
+import type { Log } from "#core/ports.ts";
+import type { DatabaseSetting } from "#core/store/open.ts";
+import { openValue, type SealedValue } from "#core/store/queries/sealed-values.ts";
 import {
 	adoptKey,
 	followSealingKey,
 	isReplacing,
 	type SealingKeyRow,
 	UnknownSealingKeyError,
-} from "../store/queries/sealing-key.ts";
-import type { Store } from "../store/store.ts";
-import { isDatabaseUnavailable } from "../store/unavailable.ts";
+} from "#core/store/queries/sealing-key.ts";
+import type { Store } from "#core/store/store.ts";
+import { isDatabaseUnavailable } from "#core/store/unavailable.ts";
+import type { Config } from "../config.ts";
+import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
 import { StartError } from "./start-error.ts";
 
 export type KeySettings = Pick<Config, "secretKey" | "formerSecretKey">;

@@ -4,10 +4,10 @@
 // database is asked at once, and nothing relies on the time before the answer. Otherwise this machine's clock is only
 // compared with the shared time. On SQLite the machine's clock is the only one.
 
-import { SECOND_MS } from "../domain/time.ts";
-import { judgeClockOffset } from "../domain/warning.ts";
-import type { Clock } from "../ports.ts";
-import type { Store } from "../store/store.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import { judgeClockOffset } from "#core/domain/warning.ts";
+import type { Clock } from "#core/ports.ts";
+import type { Store } from "#core/store/store.ts";
 import { startLoop } from "../watch/loop.ts";
 
 export interface SharedClock extends Clock {

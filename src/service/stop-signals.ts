@@ -2,7 +2,7 @@
 // terminal, where no load balancer has to notice the stop. A second SIGINT ends the process at once.
 // Callbacks in flight are then sent again after the next start. Nothing that was acknowledged is ever lost.
 
-import { SECOND_MS } from "../domain/time.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 
 export type StopSignal = "SIGTERM" | "SIGINT";

@@ -1,19 +1,19 @@
 // Background work for monitoring: a process reports that it runs, reads figures for the metrics, and notices when the
 // schema has become too new for it or the sealing key another one. A failure here stops nothing else.
 
-import type { KeyRing } from "../domain/key-ring.ts";
+import type { KeyRing } from "#core/domain/key-ring.ts";
 import {
 	FORGOTTEN_AFTER_MS,
 	type MailFailure,
 	type ProcessEngine,
 	TELLS_EVERY_MS,
-} from "../domain/process.ts";
-import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
-import type { DiskSpace } from "../ports.ts";
-import { readFigures } from "../store/queries/figures.ts";
-import { noteKnownKeys, readSealingKey, UnknownSealingKeyError } from "../store/queries/sealing-key.ts";
-import { forgetProcesses, removeProcess, saveProcess } from "../store/queries/system.ts";
-import { checkSchema, readSchema, SchemaTooNewError } from "../store/schema/migrations.ts";
+} from "#core/domain/process.ts";
+import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import type { DiskSpace } from "#core/ports.ts";
+import { readFigures } from "#core/store/queries/figures.ts";
+import { noteKnownKeys, readSealingKey, UnknownSealingKeyError } from "#core/store/queries/sealing-key.ts";
+import { forgetProcesses, removeProcess, saveProcess } from "#core/store/queries/system.ts";
+import { checkSchema, readSchema, SchemaTooNewError } from "#core/store/schema/migrations.ts";
 import type { ChoreDeps } from "../watch/chores.ts";
 import { startLoop } from "../watch/loop.ts";
 import type { InstallationFigures } from "../watch/metrics.ts";

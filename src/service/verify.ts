@@ -3,19 +3,19 @@
 // folder, because only unpacking shows whether its database can be read.
 
 import { dirname, resolve } from "node:path";
+import type { BackupContents, Manifest } from "#core/domain/backup-file.ts";
+import { openKeys } from "#core/domain/passphrase.ts";
+import type { LedgerReport } from "#core/store/queries/ledger.ts";
+import { openValue, readSealedValues } from "#core/store/queries/sealed-values.ts";
+import { checkSchema, findSchema, type PresentSchema } from "#core/store/schema/migrations.ts";
+import { findDamage, stateOfFile } from "#core/store/sqlite/file.ts";
+import { openSqliteToRead } from "#core/store/sqlite/store.ts";
+import type { Store } from "#core/store/store.ts";
 import type { Config } from "../config.ts";
-import type { BackupContents, Manifest } from "../domain/backup-file.ts";
-import { openKeys } from "../domain/passphrase.ts";
 import { openBackupFile, readBackupFile } from "../outside/backup-file.ts";
 import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
-import type { LedgerReport } from "../store/queries/ledger.ts";
-import { openValue, readSealedValues } from "../store/queries/sealed-values.ts";
-import { checkSchema, findSchema, type PresentSchema } from "../store/schema/migrations.ts";
-import { findDamage, stateOfFile } from "../store/sqlite/file.ts";
-import { openSqliteToRead } from "../store/sqlite/store.ts";
-import type { Store } from "../store/store.ts";
 import { checkLedger } from "./check-ledger.ts";
 import { BackupError, explainFailure, refuseFullDisk, type Tell, withPartialFiles } from "./file-work.ts";
 import { type KeySettings, readKeys } from "./sealing-keys.ts";

@@ -1,10 +1,10 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { CertificateReading } from "#core/domain/certificate.ts";
+import type { ChoreRecord } from "#core/domain/chore.ts";
+import type { ProcessRecord } from "#core/domain/process.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { SOUND_STATE } from "../../test/support/metrics-deps.ts";
-import type { CertificateReading } from "../domain/certificate.ts";
-import type { ChoreRecord } from "../domain/chore.ts";
-import type { ProcessRecord } from "../domain/process.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 import {
 	CHECKS,
 	findLateChores,

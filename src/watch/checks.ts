@@ -2,8 +2,8 @@
 // that describe it. The log, `ringback doctor`, /health, the pages for staff and the metrics all show the
 // problems that this list finds.
 
-import { type CertificateReading, judgeCertificate } from "../domain/certificate.ts";
-import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
+import { type CertificateReading, judgeCertificate } from "#core/domain/certificate.ts";
+import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "#core/domain/chore.ts";
 import {
 	isReplaced,
 	isSilent,
@@ -11,8 +11,8 @@ import {
 	type ProcessEngine,
 	type ProcessRecord,
 	sumEngines,
-} from "../domain/process.ts";
-import { DAY_MS, isoTime, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+} from "#core/domain/process.ts";
+import { DAY_MS, isoTime, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import {
 	isLoopbackHost,
 	isPublicHost,
@@ -20,10 +20,10 @@ import {
 	type Sighting,
 	type Warning,
 	type WarningSettings,
-} from "../domain/warning.ts";
-import { minuteIn } from "../domain/zone-day.ts";
-import type { DiskSpace } from "../ports.ts";
-import type { SystemReading } from "../store/queries/system.ts";
+} from "#core/domain/warning.ts";
+import { minuteIn } from "#core/domain/zone-day.ts";
+import type { DiskSpace } from "#core/ports.ts";
+import type { SystemReading } from "#core/store/queries/system.ts";
 
 /** The facts that the checks examine. */
 export interface WatchedState extends SystemReading {

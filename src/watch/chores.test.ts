@@ -1,9 +1,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { MINUTE_MS } from "#core/domain/time.ts";
 import { createClock, START_MS, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
-import { MINUTE_MS } from "../domain/time.ts";
 import { startChore } from "./chores.ts";
 
 async function setUp(

@@ -3,19 +3,18 @@
 // where every process can read it. A failed chore is logged and tried again. No chore runs while the clock is
 // uncertain.
 
-import { publishLastingTrouble } from "../callbacks/failure-notices.ts";
-import type { ConversionsDeps } from "../conversions/deps.ts";
-import { approveDue, expireParked } from "../conversions/end-windows.ts";
-import { CHORES, type ChoreName } from "../domain/chore.ts";
-import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
-import type { AccountsDeps } from "../people/deps.ts";
-import type { Clock, Log } from "../ports.ts";
-import { type ErasureWorkDeps, workOffErasures } from "../privacy/erasure-work.ts";
-import { readIsHeld } from "../store/queries/delivery-pause.ts";
-import { type PruneRule, pruneShortLived } from "../store/queries/prune.ts";
-import { type ChoreStep, saveChore } from "../store/queries/system.ts";
-import type { Store } from "../store/store.ts";
+import { publishLastingTrouble } from "#core/callbacks/failure-notices.ts";
+import type { ConversionsDeps } from "#core/conversions/deps.ts";
+import { approveDue, expireParked } from "#core/conversions/end-windows.ts";
+import { CHORES, type ChoreName } from "#core/domain/chore.ts";
+import { DAY_MS, SECOND_MS } from "#core/domain/time.ts";
+import { type TellDeps, tellChanges, tellNotices } from "#core/mail/tell.ts";
+import type { AccountsDeps } from "#core/people/deps.ts";
+import type { Clock, Log } from "#core/ports.ts";
+import { readIsHeld } from "#core/store/queries/delivery-pause.ts";
+import { type PruneRule, pruneShortLived } from "#core/store/queries/prune.ts";
+import { type ChoreStep, saveChore } from "#core/store/queries/system.ts";
+import type { Store } from "#core/store/store.ts";
 import { type Loop, startLoop } from "./loop.ts";
 
 export type Work = (isStopping: () => boolean) => Promise<unknown>;
@@ -30,7 +29,7 @@ export interface ChoreDeps {
 /** The dependencies of the chores of modules. */
 export interface ModuleChoreDeps extends ChoreDeps, ConversionsDeps, AccountsDeps, TellDeps {}
 
-/** A chore of a module. Its interval and its sentence are in domain/chore.ts. */
+/** A chore of a module. Its interval and its sentence are in core/domain/chore.ts. */
 export interface ModuleChore {
 	name: ChoreName;
 	/** The processes that run it: all of them, or those that deliver callbacks. */
@@ -41,7 +40,7 @@ export interface ModuleChore {
 	prepare(deps: ModuleChoreDeps): Work;
 }
 
-export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps, ErasureWorkDeps {
+export interface ChoresDeps extends ModuleChoreDeps {
 	retentionDays: number;
 	/** Years for which statements of erased partners keep their parties. */
 	statementYears: number;
@@ -94,7 +93,6 @@ export function startChores(deps: ChoresDeps): Chores {
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
 		startChore(deps, "nonces", () => pruneShortLived(store, clock.nowMs())),
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
-		startChore(deps, "erasures", (isStopping) => workOffErasures(deps, isStopping)),
 		startChore(deps, "early_notices", publishEarly),
 		mail,
 		startModuleChores(deps, deps.moduleChores, "delivery"),

@@ -2,13 +2,13 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
+import type { ChoreRecord } from "#core/domain/chore.ts";
+import { NO_ENGINE, type ProcessRecord } from "#core/domain/process.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
+import type { Arrival, WarningSettings } from "#core/domain/warning.ts";
+import { NOTHING_READ, type SystemReading } from "#core/store/queries/system.ts";
 import { makeInstallation } from "../../test/support/app-deps.ts";
 import { createLog } from "../../test/support/log.ts";
-import type { ChoreRecord } from "../domain/chore.ts";
-import { NO_ENGINE, type ProcessRecord } from "../domain/process.ts";
-import { HOUR_MS } from "../domain/time.ts";
-import type { Arrival, WarningSettings } from "../domain/warning.ts";
-import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
 
 const SETTINGS: WarningSettings = {
 	publicUrl: "http://localhost:8080",

@@ -5,18 +5,18 @@
 // Only requests of staff are examined, because a shop's users may have a proxy of their own, or send false
 // headers.
 
-import type { CertificateReading } from "../domain/certificate.ts";
-import { SILENT_AFTER_MS } from "../domain/process.ts";
-import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
+import type { CertificateReading } from "#core/domain/certificate.ts";
+import { SILENT_AFTER_MS } from "#core/domain/process.ts";
+import { HOUR_MS, SECOND_MS } from "#core/domain/time.ts";
 import {
 	type Arrival,
 	judgeArrival,
 	type Sighting,
 	type Warning,
 	type WarningSettings,
-} from "../domain/warning.ts";
-import type { Clock, DiskSpace, Log } from "../ports.ts";
-import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
+} from "#core/domain/warning.ts";
+import type { Clock, DiskSpace, Log } from "#core/ports.ts";
+import { NOTHING_READ, type SystemReading } from "#core/store/queries/system.ts";
 import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 
 export interface InstallationWatch {

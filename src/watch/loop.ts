@@ -1,7 +1,7 @@
 // Repeats background work at an interval. Runs never overlap, and a caller can ask for an earlier run.
 
+import type { Clock } from "#core/ports.ts";
 import { createSingleFlight } from "../concurrency/single-flight.ts";
-import type { Clock } from "../ports.ts";
 
 export interface Loop {
 	/** Starts a run now. If a run is in progress, another one starts right after it. */

@@ -2,14 +2,14 @@
 // queue is. The tables in docs/operations/watching.md list every series.
 
 import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
-import type { EngineCounters } from "../callbacks/counters.ts";
-import type { ChoreRecord } from "../domain/chore.ts";
-import { SECOND_MS } from "../domain/time.ts";
-import type { AnsweredRequest, Clock, DiskSpace } from "../ports.ts";
-import { countFailing } from "../store/queries/delivery-health.ts";
-import type { Figures } from "../store/queries/figures.ts";
-import type { Connections } from "../store/store.ts";
-import type { InboundKind } from "../store/tables/inbound.ts";
+import type { EngineCounters } from "#core/callbacks/counters.ts";
+import type { ChoreRecord } from "#core/domain/chore.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import type { AnsweredRequest, Clock, DiskSpace } from "#core/ports.ts";
+import { countFailing } from "#core/store/queries/delivery-health.ts";
+import type { Figures } from "#core/store/queries/figures.ts";
+import type { Connections } from "#core/store/store.ts";
+import type { InboundKind } from "#core/store/tables/inbound.ts";
 import { CHECKS, findLateChores, findWarnings, type WatchedState } from "./checks.ts";
 
 export interface Metrics {

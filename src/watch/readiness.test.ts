@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SECOND_MS } from "#core/domain/time.ts";
 import { createClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
-import { SECOND_MS } from "../domain/time.ts";
 import { createReadiness, STEADY_MS } from "./readiness.ts";
 
 test("a database that fails now and then is not ready until it has answered steadily", async () => {

@@ -5,10 +5,10 @@
 //                                 ▲                                │
 //                                 └────────── a check fails ◀──────┘
 
-import { SECOND_MS } from "../domain/time.ts";
-import type { Clock, Log } from "../ports.ts";
-import type { Store } from "../store/store.ts";
-import { isReadOnly } from "../store/unavailable.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import type { Clock, Log } from "#core/ports.ts";
+import type { Store } from "#core/store/store.ts";
+import { isReadOnly } from "#core/store/unavailable.ts";
 
 /** State of the database, as `/health` shows it to the operator. */
 export type DatabaseState =

@@ -2,7 +2,7 @@
 // addresses that carry an IPv4 address), the same addresses as answers of a name server, other spellings of a
 // host, names with unusual answers of a name server, and names that change between saving and sending. It is
 // written independently of the policy that it tests. URLs that are refused for their form alone are in
-// src/domain/postback-url.test.ts.
+// src/core/domain/postback-url.test.ts.
 
 import { CARRIER_PREFIXES, CARRIERS, hex, IPV4_BLOCKS, IPV6_BLOCKS } from "../support/address-blocks.ts";
 import { answerWith, type Entry } from "./judge-entries.ts";

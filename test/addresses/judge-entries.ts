@@ -3,8 +3,8 @@
 // delivery. The effect on the delivery is tested in test/contract/section-1-public-address.test.ts.
 
 import { isIP } from "node:net";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { savePostbackUrl } from "#core/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { addressKey } from "../support/address-number.ts";
 import type { Reply } from "../support/dns-message.ts";

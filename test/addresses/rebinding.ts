@@ -4,9 +4,9 @@
 // addresses.
 
 import { equal } from "node:assert/strict";
-import type { Outcome } from "../../src/domain/verdict.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import type { Outcome } from "#core/domain/verdict.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { savePostbackUrl } from "#core/programmes/postback-url.ts";
 import type { Question, Reply } from "../support/dns-message.ts";
 import { prepareService } from "../support/open-service.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";

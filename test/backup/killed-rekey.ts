@@ -1,11 +1,11 @@
 // Runs `ringback rekey` and kills its own process, as a power cut does, inside or right after a transaction.
 // The arguments are the step and "inside" or "after".
 
+import { isReplacing, readSealingKey } from "#core/store/queries/sealing-key.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { readConfig } from "../../src/config.ts";
 import { rekey } from "../../src/service/rekey.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
-import { isReplacing, readSealingKey } from "../../src/store/queries/sealing-key.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 
 export type KilledStep = "announce" | "replace" | "reseal" | "finish" | "settle";
 

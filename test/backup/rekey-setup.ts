@@ -2,17 +2,17 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { createClickSealer, NO_SUB_IDS } from "../../src/domain/click-token.ts";
-import { readCursor, writeCursor } from "../../src/domain/cursor.ts";
-import { createKeyRing, type KeyRing } from "../../src/domain/key-ring.ts";
-import { SEALED_FOR, sealText } from "../../src/domain/sealing.ts";
-import { createMailDispatcher } from "../../src/mail/dispatcher.ts";
+import { readCursor, writeCursor } from "#core/domain/cursor.ts";
+import { createKeyRing, type KeyRing } from "#core/domain/key-ring.ts";
+import { SEALED_FOR, sealText } from "#core/domain/sealing.ts";
+import { createMailDispatcher } from "#core/mail/dispatcher.ts";
+import { readTokenCookie, tokenCookie } from "#core/people/signed-cookies.ts";
+import type { Mail } from "#core/ports.ts";
+import { openValue, readSealedValues } from "#core/store/queries/sealed-values.ts";
+import { followSealingKey } from "#core/store/queries/sealing-key.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import { createClickSealer, NO_SUB_IDS } from "#modules/partners/domain/click-token.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { readTokenCookie, tokenCookie } from "../../src/people/signed-cookies.ts";
-import type { Mail } from "../../src/ports.ts";
-import { openValue, readSealedValues } from "../../src/store/queries/sealed-values.ts";
-import { followSealingKey } from "../../src/store/queries/sealing-key.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { createKeptDatabase, KEPT_KEY, readKeptState } from "../support/kept-state.ts";
 import { createLog } from "../support/log.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";

@@ -5,21 +5,21 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import { readConfig } from "../../src/config.ts";
-import { createKeyRing, type KeyRing, keyIdOf } from "../../src/domain/key-ring.ts";
-import type { Clock } from "../../src/ports.ts";
-import { planRekey, type RekeyReport, rekey } from "../../src/service/rekey.ts";
-import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
-import { SEALED_COLUMNS } from "../../src/store/queries/sealed-values.ts";
+import { createKeyRing, type KeyRing, keyIdOf } from "#core/domain/key-ring.ts";
+import type { Clock } from "#core/ports.ts";
+import { SEALED_COLUMNS } from "#core/store/queries/sealed-values.ts";
 import {
 	isReplacing,
 	lockSealingKey,
 	readSealingKey,
 	sealingKeyIn,
 	UnknownSealingKeyError,
-} from "../../src/store/queries/sealing-key.ts";
-import { saveProcess } from "../../src/store/queries/system.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#core/store/queries/sealing-key.ts";
+import { saveProcess } from "#core/store/queries/system.ts";
+import type { Store } from "#core/store/store.ts";
+import { readConfig } from "../../src/config.ts";
+import { planRekey, type RekeyReport, rekey } from "../../src/service/rekey.ts";
+import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
 import { createClock } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
 import { expectValue } from "../support/shop-account.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { findProgramme } from "../../src/store/queries/programmes.ts";
+import { findProgramme } from "#core/store/queries/programmes.ts";
 import { addConversion } from "../support/rows.ts";
 import { until } from "../support/until.ts";
 import { type FirstShop, openFirstShop } from "./first-steps.ts";

@@ -4,8 +4,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { changeNetwork } from "../../src/programmes/network.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeNetwork } from "#core/programmes/network.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme, trySample } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";

@@ -1,9 +1,9 @@
 // Lists the pages of imports for the page checks, in every state of an import.
 
 import type { Page } from "playwright-core";
-import { parseSummary } from "../../src/jobs/summary.ts";
+import { insertJob } from "#modules/jobs/store/jobs.ts";
+import { parseSummary } from "#modules/jobs/use-cases/summary.ts";
 import type { Service } from "../../src/service.ts";
-import { insertJob } from "../../src/store/queries/jobs.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { type Case, look, press } from "./page-cases.ts";
 

@@ -3,13 +3,13 @@
 // written, so that the migration is tested on rows of that release. It needs the browser of the browser tests.
 
 import { writeFileSync } from "node:fs";
-import { totpCodeAt } from "../../src/domain/authenticator-code.ts";
-import { sha256Hex } from "../../src/domain/signature.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePartnerUrl } from "../../src/programmes/postback-url.ts";
+import { totpCodeAt } from "#core/domain/authenticator-code.ts";
+import { sha256Hex } from "#core/domain/signature.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { savePartnerUrl } from "#core/programmes/postback-url.ts";
+import { MIGRATIONS } from "#core/store/schema/migrations.ts";
+import { insertApiToken } from "#modules/token-api/store/api-tokens.ts";
 import type { Service } from "../../src/service.ts";
-import { insertApiToken } from "../../src/store/queries/api-tokens.ts";
-import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import { findBrowser } from "../support/browser.ts";
 import { KEPT_KEY, readState, stateFile, writeState } from "../support/kept-state.ts";
 import { newId } from "../support/rows.ts";

@@ -4,7 +4,7 @@ import { deepEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Browser } from "playwright-core";
-import { landingUrl } from "../../src/domain/click.ts";
+import { landingUrl } from "#modules/partners/domain/click.ts";
 import { LANDING_HOSTS, LANDING_TEXT, WITHIN_LANDING_HOSTS } from "../support/landing-texts.ts";
 
 const SAMPLE = 5_000;

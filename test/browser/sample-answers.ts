@@ -1,15 +1,15 @@
 // The answers of a sample shop to its callbacks. Most are immediate, some come late after an outage, and some never come.
 
-import { EXCERPT_BODY_BYTES, excerptAnswer, writeExcerpt } from "../../src/domain/answer-excerpt.ts";
-import { bodySentAt } from "../../src/domain/event.ts";
-import type { EventName } from "../../src/domain/event-name.ts";
-import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
-import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
-import { isSuccess, judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
-import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+import { EXCERPT_BODY_BYTES, excerptAnswer, writeExcerpt } from "#core/domain/answer-excerpt.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import type { EventName } from "#core/domain/event-name.ts";
+import { RETRY_DELAYS_MS } from "#core/domain/retry.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "#core/domain/signature.ts";
+import { DAY_MS, HOUR_MS } from "#core/domain/time.ts";
+import { isSuccess, judgeOutcome, type Outcome, type Verdict } from "#core/domain/verdict.ts";
+import { addCallbackCounts } from "#core/store/queries/delivery-health.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { failDeliveries } from "../support/undelivered.ts";
 

@@ -2,19 +2,19 @@
 // create the rows with a clock in the past. Only the shop's answers are written directly. The result is the
 // same every time.
 
-import { type Decision, decideConversion } from "../../src/conversions/decide.ts";
-import type { ConversionsDeps } from "../../src/conversions/deps.ts";
-import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
-import type { Report } from "../../src/conversions/report.ts";
-import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { type Decision, decideConversion } from "#core/conversions/decide.ts";
+import type { ConversionsDeps } from "#core/conversions/deps.ts";
+import { approveDue, expireParked } from "#core/conversions/end-windows.ts";
+import { recordConversion } from "#core/conversions/record.ts";
+import type { Report } from "#core/conversions/report.ts";
+import { EVENT_TYPES, REASONS } from "#core/domain/conversion.ts";
+import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { Random } from "#core/ports.ts";
+import { sendTestConversion, walkTestConversion } from "#core/programmes/test-conversion.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
 import { CHANGES } from "../../src/modules.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { Random } from "../../src/ports.ts";
-import { sendTestConversion, walkTestConversion } from "../../src/programmes/test-conversion.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
 import { makeStillClock } from "../support/clock.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { expectValue } from "../support/shop-account.ts";

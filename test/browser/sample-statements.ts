@@ -1,18 +1,18 @@
 // The money of the sample network: payment details, statements of the last two months, and what the next preview shows.
 
-import type { EntryKind } from "../../src/domain/ledger.ts";
-import { monthBefore, monthEndMs, monthIn } from "../../src/domain/statement.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { startJob } from "../../src/jobs/job.ts";
-import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
-import { finishJob } from "../../src/jobs/work.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePayoutSettings } from "../../src/programmes/payout-settings.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { EntryKind } from "#modules/accounts/domain/ledger.ts";
+import { monthBefore, monthEndMs, monthIn } from "#modules/accounts/domain/statement.ts";
+import { ENTRIES } from "#modules/accounts/store/tables.ts";
+import { savePaymentDetails } from "#modules/accounts/use-cases/payment-details.ts";
+import { payStatements } from "#modules/accounts/use-cases/payments.ts";
+import { savePayoutSettings } from "#modules/accounts/use-cases/payout-settings.ts";
+import { startJob } from "#modules/jobs/use-cases/job.ts";
+import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
+import { finishJob } from "#modules/jobs/use-cases/work.ts";
+import { findPartner, type Partner } from "#modules/partners/store/partners.ts";
 import type { Service } from "../../src/service.ts";
-import { savePaymentDetails } from "../../src/statements/payment-details.ts";
-import { payStatements } from "../../src/statements/payments.ts";
-import { findPartner, type Partner } from "../../src/store/queries/partners.ts";
-import { ENTRIES } from "../../src/store/tables/money.ts";
 import { expectValue } from "../support/shop-account.ts";
 
 const ZONE = "UTC";

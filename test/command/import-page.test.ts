@@ -3,8 +3,8 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { findJob } from "../../src/store/queries/jobs.ts";
-import { Browser, createTestSite, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { Browser, createTestSite, PASSWORD } from "#core/web/test-site.test-support.ts";
+import { findJob } from "#modules/jobs/store/jobs.ts";
 import { openHome, type Running } from "../support/command-home.ts";
 import { isLong } from "../support/proof.ts";
 import { createMigratedDatabase, DATABASE_KINDS } from "../support/test-database.ts";
@@ -20,7 +20,7 @@ const ROWS = 6_000;
  */
 const CONTINUES_WITHIN_MS = 5_000;
 /**
- * Short runs test only PostgreSQL. test/crash covers what a killed process leaves in SQLite, and src/jobs
+ * Short runs test only PostgreSQL. test/crash covers what a killed process leaves in SQLite, and src/modules/jobs
  * covers it for imports.
  */
 const KINDS = isLong ? DATABASE_KINDS : (["PostgreSQL"] as const);

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { Browser, PASSWORD } from "#core/web/test-site.test-support.ts";
 import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { findProgram } from "../support/find-program.ts";
 import { noteNotRun } from "../support/not-run.ts";

@@ -7,7 +7,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
-import { MIGRATIONS, type Migration } from "../../src/store/schema/migrations.ts";
+import { MIGRATIONS, type Migration } from "#core/store/schema/migrations.ts";
 import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { startShop } from "../support/shop.ts";

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
+import { insertCode, insertPartner, insertPartnership } from "#modules/partners/store/partners.ts";
 import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {

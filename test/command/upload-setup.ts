@@ -4,9 +4,9 @@ import { equal, match } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
+import { openSqlite } from "#core/store/sqlite/store.ts";
+import { Browser, createTestSite, PASSWORD, START_MS } from "#core/web/test-site.test-support.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { openSqlite } from "../../src/store/sqlite/store.ts";
-import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
 import { type Home, openHome, type Running } from "../support/command-home.ts";
 import { raiseReceiverIds } from "../support/receiver-ids.ts";
 

@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import type { ClientRequest } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import type { Browser } from "../../src/web/test-site.test-support.ts";
+import type { Browser } from "#core/web/test-site.test-support.ts";
 import { until } from "../support/until.ts";
 import { beginUpload, FOURTEEN_MIB, makeLongFile, upload } from "./upload-request.ts";
 import { openUploadSetup, type UploadSetup, watchGrowth } from "./upload-setup.ts";

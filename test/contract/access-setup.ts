@@ -2,9 +2,9 @@
 // created, and gives the same to unrelated people, whose access must not be affected.
 
 import { equal, match, ok } from "node:assert/strict";
-import type { Person } from "../../src/store/queries/people.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
+import type { Person } from "#core/store/queries/people.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "#core/web/account/totp.test-support.ts";
 import {
 	type Browser,
 	LINK,
@@ -12,7 +12,7 @@ import {
 	newEmail,
 	PASSWORD,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
 
 export interface Holdings {
 	/** Path of each sign-in link, by a description of the link. */

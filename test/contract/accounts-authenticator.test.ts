@@ -3,24 +3,24 @@
 
 import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Auth, createAuth, type Visitor } from "../../src/people/auth.ts";
-import { removeAuthenticator } from "../../src/people/authenticator.ts";
-import { findDevice } from "../../src/people/device-cookie.ts";
-import type { Person } from "../../src/store/queries/people.ts";
-import { endSessions, listSessions } from "../../src/store/queries/sessions.ts";
+import { type Auth, createAuth, type Visitor } from "#core/people/auth.ts";
+import { removeAuthenticator } from "#core/people/authenticator.ts";
+import { findDevice } from "#core/people/device-cookie.ts";
+import type { Person } from "#core/store/queries/people.ts";
+import { endSessions, listSessions } from "#core/store/queries/sessions.ts";
 import {
 	beginAuthenticator,
 	CODE_STEP_MS,
 	codeAt,
 	turnAuthenticatorOn,
-} from "../../src/web/account/totp.test-support.ts";
+} from "#core/web/account/totp.test-support.ts";
 import {
 	type Browser,
 	createTestSite,
 	NEW_PASSWORD,
 	PASSWORD,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { enterPassword } from "./access-setup.ts";
 

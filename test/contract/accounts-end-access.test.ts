@@ -3,21 +3,21 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { createApp } from "../../src/app.ts";
-import { type Auth, createAuth } from "../../src/people/auth.ts";
-import { makeOperatorLink } from "../../src/people/invitations.ts";
-import { signIn } from "../../src/people/sign-in.ts";
-import { findPasswordHash, setPassword } from "../../src/store/queries/passwords.ts";
-import type { Person } from "../../src/store/queries/people.ts";
-import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import { listSessions } from "../../src/store/queries/sessions.ts";
+import { type Auth, createAuth } from "#core/people/auth.ts";
+import { makeOperatorLink } from "#core/people/invitations.ts";
+import { signIn } from "#core/people/sign-in.ts";
+import { findPasswordHash, setPassword } from "#core/store/queries/passwords.ts";
+import type { Person } from "#core/store/queries/people.ts";
+import { addToProgramme } from "#core/store/queries/programme-people.ts";
+import { listSessions } from "#core/store/queries/sessions.ts";
 import {
 	type Browser,
 	createTestSite,
 	NEW_PASSWORD,
 	PASSWORD,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
+import { createApp } from "../../src/app.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock } from "../support/clock.ts";
 import { mainlyOn } from "../support/databases.ts";

@@ -3,11 +3,11 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { invitePerson, makeOperatorLink } from "../../src/people/invitations.ts";
-import { LIMITS, useLimits } from "../../src/people/limits.ts";
-import type { Person } from "../../src/store/queries/people.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { invitePerson, makeOperatorLink } from "#core/people/invitations.ts";
+import { LIMITS, useLimits } from "#core/people/limits.ts";
+import type { Person } from "#core/store/queries/people.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -15,7 +15,7 @@ import {
 	newEmail,
 	PASSWORD,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { askByMail, submitForLink } from "./access-setup.ts";
 

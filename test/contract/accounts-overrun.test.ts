@@ -3,16 +3,16 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { countPassword } from "../../src/people/passwords.ts";
-import type { Person } from "../../src/store/queries/people.ts";
-import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
+import { countPassword } from "#core/people/passwords.ts";
+import type { Person } from "#core/store/queries/people.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "#core/web/account/totp.test-support.ts";
 import {
 	type Browser,
 	createTestSite,
 	PASSWORD,
 	SESSION_COOKIE,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { enterPassword } from "./access-setup.ts";
 

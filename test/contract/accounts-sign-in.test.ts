@@ -2,18 +2,18 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { invitePerson } from "../../src/people/invitations.ts";
-import { useLimits } from "../../src/people/limits.ts";
-import { makeFirstStaffPath } from "../../src/people/sign-in-links.ts";
-import { markCodeSpent } from "../../src/store/queries/authenticators.ts";
-import { countUse, readUses, resetUses, uncountUse } from "../../src/store/queries/limit-counts.ts";
-import type { Person } from "../../src/store/queries/people.ts";
-import { pruneAccess, pruneShortLived } from "../../src/store/queries/prune.ts";
-import { insertChallenge, listSessions } from "../../src/store/queries/sessions.ts";
-import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
-import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { invitePerson } from "#core/people/invitations.ts";
+import { useLimits } from "#core/people/limits.ts";
+import { makeFirstStaffPath } from "#core/people/sign-in-links.ts";
+import { markCodeSpent } from "#core/store/queries/authenticators.ts";
+import { countUse, readUses, resetUses, uncountUse } from "#core/store/queries/limit-counts.ts";
+import type { Person } from "#core/store/queries/people.ts";
+import { pruneAccess, pruneShortLived } from "#core/store/queries/prune.ts";
+import { insertChallenge, listSessions } from "#core/store/queries/sessions.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "#core/web/account/totp.test-support.ts";
+import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "#core/web/test-site.test-support.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { enterPassword } from "./access-setup.ts";
 

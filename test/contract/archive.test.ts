@@ -2,24 +2,24 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { decideConversion } from "../../src/conversions/decide.ts";
-import { CHANGES } from "../../src/modules.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import { archivePartner, resumePartner } from "../../src/partners/archive.ts";
-import { addPartnership, changeState } from "../../src/partners/partnerships.ts";
-import { COMMAND_LINE, type SignedInPerson } from "../../src/people/actor.ts";
-import { archiveProgramme, resumeProgramme } from "../../src/programmes/archive.ts";
-import { findLinks } from "../../src/store/queries/clicks.ts";
+import { decideConversion } from "#core/conversions/decide.ts";
+import { COMMAND_LINE, type SignedInPerson } from "#core/people/actor.ts";
+import { archiveProgramme, resumeProgramme } from "#core/programmes/archive.ts";
+import { insertPerson } from "#core/store/queries/people.ts";
+import { listProgrammes } from "#core/store/queries/programme-list.ts";
+import { findProgrammesByName, listKeylessProgrammes } from "#core/store/queries/programmes.ts";
+import { findLinks } from "#modules/partners/store/clicks.ts";
 import {
 	insertPartner,
 	insertPartnerLink,
 	listPartners,
 	listPartnerships,
 	type Partner,
-} from "../../src/store/queries/partners.ts";
-import { insertPerson } from "../../src/store/queries/people.ts";
-import { listProgrammes } from "../../src/store/queries/programme-list.ts";
-import { findProgrammesByName, listKeylessProgrammes } from "../../src/store/queries/programmes.ts";
+} from "#modules/partners/store/partners.ts";
+import { archivePartner, resumePartner } from "#modules/partners/use-cases/archive.ts";
+import { addPartnership, changeState } from "#modules/partners/use-cases/partnerships.ts";
+import { CHANGES } from "../../src/modules.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { setLandingHosts, setProgramme } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { mainlyOn } from "../support/databases.ts";

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
 import { PIXEL_RATES, REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { createClock } from "../support/clock.ts";
 import { assertNoErrors, openService } from "../support/open-service.ts";

@@ -4,15 +4,15 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import type { Store } from "#core/store/store.ts";
+import { EVER } from "#modules/partners/store/clicks.ts";
+import { insertPartner, insertPartnerLink, insertPartnership } from "#modules/partners/store/partners.ts";
+import { createClickCounts } from "#modules/partners/use-cases/click-counts.ts";
+import { createPartnerLinkCache } from "#modules/partners/use-cases/partner-link-cache.ts";
 import { createApp } from "../../src/app.ts";
-import { createClickCounts } from "../../src/clicks/counts.ts";
-import { createPartnerLinkCache } from "../../src/clicks/partner-link-cache.ts";
-import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { EVER } from "../../src/store/queries/clicks.ts";
-import { insertPartner, insertPartnerLink, insertPartnership } from "../../src/store/queries/partners.ts";
-import type { Store } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { setLandingHosts } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -22,7 +22,7 @@ import { createMigratedDatabase, openStore } from "../support/test-database.ts";
 
 const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
 const FLOOD = 5_000;
-/** Maximum number of codes in one read. It must equal the limit in clicks/partner-link-cache.ts. */
+/** Maximum number of codes in one read. It must equal the limit in modules/partners/use-cases/partner-link-cache.ts. */
 const CODES_A_READ = 1_000;
 
 describe("partner links while PostgreSQL is away", () => {

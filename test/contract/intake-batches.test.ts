@@ -4,9 +4,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
+import type { Store } from "#core/store/store.ts";
 import { createApp } from "../../src/app.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { Store } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";

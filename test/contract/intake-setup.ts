@@ -1,12 +1,12 @@
 // Test setup with a shop whose calls are stored in one batch, because both workers of the intake are busy
 // while the calls arrive.
 
-import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
+import { type Answered, makeShop, read } from "#core/api/test-shop.test-support.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import { ConflictError } from "#core/store/conflict.ts";
+import { LOCK_WAITS_MS, type Store, UncertainWrite } from "#core/store/store.ts";
 import { type AllDeps, createApp } from "../../src/app.ts";
-import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { ConflictError } from "../../src/store/conflict.ts";
-import { LOCK_WAITS_MS, type Store, UncertainWrite } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock } from "../support/clock.ts";
 import type { SuiteDatabase } from "../support/databases.ts";

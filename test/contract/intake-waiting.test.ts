@@ -10,8 +10,8 @@ import {
 	MAX_WAIT_MS,
 	MAX_WAIT_WHILE_STOPPING_MS,
 	WAITING_ROOM,
-} from "../../src/api/intake.ts";
-import type { Answered } from "../../src/api/test-shop.test-support.ts";
+} from "#core/api/intake.ts";
+import type { Answered } from "#core/api/test-shop.test-support.ts";
 import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
 import { settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -3,18 +3,18 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { READY_RATES } from "../../src/api/bare-app.ts";
-import { ALL_UNKNOWN_CODES_RATE, NEW_AGENT_RATES, UNKNOWN_CODE_RATES } from "../../src/api/click.ts";
-import { BLOCK_REFUSALS } from "../../src/api/inbound-log.ts";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { READY_RATES } from "#core/api/bare-app.ts";
+import { BLOCK_REFUSALS } from "#core/api/inbound-log.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { parseRange } from "#core/domain/address.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { Store } from "#core/store/store.ts";
+import { createTestSite } from "#core/web/test-site.test-support.ts";
+import { ALL_UNKNOWN_CODES_RATE, NEW_AGENT_RATES, UNKNOWN_CODE_RATES } from "#modules/partners/api/click.ts";
+import { addSamplePartner, SAMPLE_LINK } from "#modules/partners/use-cases/sample.ts";
 import { createApp } from "../../src/app.ts";
 import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
-import { parseRange } from "../../src/domain/address.ts";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { addSamplePartner, SAMPLE_LINK } from "../../src/partners/sample.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { Store } from "../../src/store/store.ts";
-import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";

@@ -6,17 +6,12 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { type Browser, createTestSite, newEmail, type TestSite } from "#core/web/test-site.test-support.ts";
+import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
+import { invitePartner } from "#modules/partners/use-cases/partners.ts";
 import { createApp } from "../../src/app.ts";
-import { workOffJobs } from "../../src/jobs/work.ts";
-import { invitePartner } from "../../src/partners/partners.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import {
-	type Browser,
-	createTestSite,
-	newEmail,
-	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { assertNoErrors, openService } from "../support/open-service.ts";
 import { expectValue } from "../support/shop-account.ts";

@@ -5,35 +5,31 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import fc from "fast-check";
-import { changeOrders } from "../../src/conversions/change-orders.ts";
-import { decisionRequest } from "../../src/conversions/decide.ts";
-import type { Decided } from "../../src/conversions/deps.ts";
-import type { OrderRequest } from "../../src/conversions/order-request.ts";
-import { reportRequest } from "../../src/conversions/record.ts";
-import type { Report } from "../../src/conversions/report.ts";
-import { IMPORTED_STATUSES, REASONS } from "../../src/domain/conversion.ts";
-import type { Result } from "../../src/domain/fault.ts";
-import { ALL_EVENTS } from "../../src/domain/receiver.ts";
-import { CHANGES } from "../../src/modules.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import { refundRequest } from "../../src/refunds/refund.ts";
-import { orderIdOf } from "../../src/store/queries/conversions.ts";
+import { changeOrders } from "#core/conversions/change-orders.ts";
+import { decisionRequest } from "#core/conversions/decide.ts";
+import type { Decided } from "#core/conversions/deps.ts";
+import type { OrderRequest } from "#core/conversions/order-request.ts";
+import { reportRequest } from "#core/conversions/record.ts";
+import type { Report } from "#core/conversions/report.ts";
+import { IMPORTED_STATUSES, REASONS } from "#core/domain/conversion.ts";
+import type { Result } from "#core/domain/fault.ts";
+import { ALL_EVENTS } from "#core/domain/receiver.ts";
+import { orderIdOf } from "#core/store/queries/conversions.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import type { Owed } from "#core/store/queries/queue.ts";
+import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "#core/store/queries/receivers.ts";
+import { insertSecret } from "#core/store/queries/signing-secrets.ts";
+import type { Store } from "#core/store/store.ts";
 import {
 	insertCode,
 	insertPartner,
 	insertPartnerLink,
 	insertPartnership,
 	type Partner,
-} from "../../src/store/queries/partners.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import type { Owed } from "../../src/store/queries/queue.ts";
-import {
-	insertPartnerReceiver,
-	lockPartnerReceiver,
-	setEndpoint,
-} from "../../src/store/queries/receivers.ts";
-import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#modules/partners/store/partners.ts";
+import { refundRequest } from "#modules/refunds/use-cases/refund.ts";
+import { CHANGES } from "../../src/modules.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

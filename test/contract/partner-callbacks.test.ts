@@ -4,11 +4,11 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
-import { sendSeen } from "../../src/programmes/resend.ts";
-import { sendTestCallback } from "../../src/programmes/test-callback.ts";
-import { listFailedReceivers } from "../../src/store/queries/deliveries.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { removePostbackUrl } from "#core/programmes/postback-url.ts";
+import { sendSeen } from "#core/programmes/resend.ts";
+import { listFailedReceivers } from "#core/store/queries/deliveries.ts";
+import { sendTestCallback } from "#modules/partners/use-cases/test-callback.ts";
 import { addCalledPartner, type CalledPartner } from "../support/called-partner.ts";
 import { setLandingHosts, setPartnership, setProgramme } from "../support/change-rows.ts";
 import { replaceSecret } from "../support/replace-secret.ts";

@@ -3,31 +3,25 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { acceptApplication } from "../../src/partners/applications.ts";
-import { archivePartner } from "../../src/partners/archive.ts";
-import { addPartnership, invitePartnerTo } from "../../src/partners/partnerships.ts";
-import { addSamplePartner } from "../../src/partners/sample.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { Mail } from "../../src/ports.ts";
-import { archiveProgramme } from "../../src/programmes/archive.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { Mail } from "#core/ports.ts";
+import { archiveProgramme } from "#core/programmes/archive.ts";
+import { findPersonByEmail } from "#core/store/queries/people.ts";
+import { findRole } from "#core/store/queries/programme-people.ts";
+import { listSecretsPreparedBy } from "#core/store/queries/signing-secrets.ts";
+import { createTestSite, LINK, newEmail, PASSWORD, type TestSite } from "#core/web/test-site.test-support.ts";
 import {
 	addPartnerPerson,
 	insertApplication,
 	removePartnerPerson,
 	signsInFor,
-} from "../../src/store/queries/partners.ts";
-import { findPersonByEmail } from "../../src/store/queries/people.ts";
-import { findRole } from "../../src/store/queries/programme-people.ts";
-import { listSecretsPreparedBy } from "../../src/store/queries/signing-secrets.ts";
-import { addCreditingProgramme, addPartner, join } from "../../src/web/partners/partner-shop.test-support.ts";
-import {
-	createTestSite,
-	LINK,
-	newEmail,
-	PASSWORD,
-	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#modules/partners/store/partners.ts";
+import { acceptApplication } from "#modules/partners/use-cases/applications.ts";
+import { archivePartner } from "#modules/partners/use-cases/archive.ts";
+import { addPartnership, invitePartnerTo } from "#modules/partners/use-cases/partnerships.ts";
+import { addSamplePartner } from "#modules/partners/use-cases/sample.ts";
+import { addCreditingProgramme, addPartner, join } from "#modules/partners/web/partner-shop.test-support.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { newId } from "../support/rows.ts";
 import { signInAs } from "../support/signed-in.ts";

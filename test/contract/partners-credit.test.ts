@@ -6,27 +6,20 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
-import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
-import { createApp } from "../../src/app.ts";
-import { createClickCounts } from "../../src/clicks/counts.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
-import { createClickSealer, NO_SUB_IDS } from "../../src/domain/click-token.ts";
-import type { Cursor } from "../../src/domain/cursor.ts";
-import { bodySentAt } from "../../src/domain/event.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, QUARTER_MS, SECOND_MS } from "../../src/domain/time.ts";
-import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import { acceptApplication, apply, declineApplication } from "../../src/partners/applications.ts";
-import { makePartnerLink } from "../../src/partners/partner-links.ts";
-import { invitePartner } from "../../src/partners/partners.ts";
-import { addPartnership, changeState, savePartnership } from "../../src/partners/partnerships.ts";
-import { savePartnerTerms } from "../../src/partners/terms.ts";
-import type { AnsweredRequest } from "../../src/ports.ts";
-import { addClicks, EVER, sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
-import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
-import { type Conversion, listMoves } from "../../src/store/queries/conversions.ts";
-import { listCredited } from "../../src/store/queries/credited.ts";
-import { findClicksWithOrders, findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
+import { makeShop, read } from "#core/api/test-shop.test-support.ts";
+import { recordConversion } from "#core/conversions/record.ts";
+import type { Cursor } from "#core/domain/cursor.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, QUARTER_MS, SECOND_MS } from "#core/domain/time.ts";
+import type { AnsweredRequest } from "#core/ports.ts";
+import { collectMatches, listConversions } from "#core/store/queries/conversion-list.ts";
+import { type Conversion, listMoves } from "#core/store/queries/conversions.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import { createTestSite, type TestSite } from "#core/web/test-site.test-support.ts";
+import { createClickSealer, NO_SUB_IDS } from "#modules/partners/domain/click-token.ts";
+import { addClicks, EVER, sumClicks, sumPartnershipClicks } from "#modules/partners/store/clicks.ts";
+import { listCredited } from "#modules/partners/store/credited.ts";
+import { findClicksWithOrders, findCredits, sumByPartnership } from "#modules/partners/store/credits.ts";
 import {
 	findPartnerLink,
 	findPartnership,
@@ -35,9 +28,16 @@ import {
 	listPartnerships,
 	type NamedPartnership,
 	pagePartnerships,
-} from "../../src/store/queries/partners.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import { createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
+} from "#modules/partners/store/partners.ts";
+import { acceptApplication, apply, declineApplication } from "#modules/partners/use-cases/applications.ts";
+import { createClickCounts } from "#modules/partners/use-cases/click-counts.ts";
+import { makePartnerLink } from "#modules/partners/use-cases/partner-links.ts";
+import { invitePartner } from "#modules/partners/use-cases/partners.ts";
+import { addPartnership, changeState, savePartnership } from "#modules/partners/use-cases/partnerships.ts";
+import { savePartnerTerms } from "#modules/partners/use-cases/terms.ts";
+import { createApp } from "../../src/app.ts";
+import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { BODY_FIELDS } from "../support/callback-form.ts";
 import { setPartnership, setProgramme, setUrl } from "../support/change-rows.ts";

@@ -4,18 +4,13 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { invitePartner } from "../../src/partners/partners.ts";
-import { addPartnership } from "../../src/partners/partnerships.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { findPartnership, listCodes, type NamedPartnership } from "../../src/store/queries/partners.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Db, Store } from "../../src/store/store.ts";
-import {
-	type Browser,
-	createTestSite,
-	newEmail,
-	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import { type Browser, createTestSite, newEmail, type TestSite } from "#core/web/test-site.test-support.ts";
+import { findPartnership, listCodes, type NamedPartnership } from "#modules/partners/store/partners.ts";
+import { invitePartner } from "#modules/partners/use-cases/partners.ts";
+import { addPartnership } from "#modules/partners/use-cases/partnerships.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { eachDatabase } from "../support/databases.ts";
 

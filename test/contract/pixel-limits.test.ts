@@ -3,15 +3,15 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
-import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "#core/api/inbound-log.ts";
+import { createLimitedCalls } from "#core/api/limited-pixel-calls.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { parseRange } from "#core/domain/address.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import type { Store } from "#core/store/store.ts";
+import { createTestSite } from "#core/web/test-site.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { PIXEL_RATES, REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
-import { parseRange } from "../../src/domain/address.ts";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import type { Store } from "../../src/store/store.ts";
-import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { mainlyOn } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";

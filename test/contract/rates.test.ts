@@ -3,17 +3,21 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
+import { makeShop, read } from "#core/api/test-shop.test-support.ts";
+import { expireParked } from "#core/conversions/end-windows.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE, type SignedInPerson } from "#core/people/actor.ts";
+import { changeProgramme, type TermsInput } from "#core/programmes/programme-terms.ts";
+import { lockProgramme, type Programme, updateTerms } from "#core/store/queries/programmes.ts";
+import { createTestSite, newEmail, type TestSite } from "#core/web/test-site.test-support.ts";
+import { findPartnership, type NamedPartnership } from "#modules/partners/store/partners.ts";
+import { invitePartner } from "#modules/partners/use-cases/partners.ts";
+import {
+	addPartnership,
+	type PartnershipFields,
+	savePartnership,
+} from "#modules/partners/use-cases/partnerships.ts";
 import { createApp } from "../../src/app.ts";
-import { expireParked } from "../../src/conversions/end-windows.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { invitePartner } from "../../src/partners/partners.ts";
-import { addPartnership, type PartnershipFields, savePartnership } from "../../src/partners/partnerships.ts";
-import { COMMAND_LINE, type SignedInPerson } from "../../src/people/actor.ts";
-import { changeProgramme, type TermsInput } from "../../src/programmes/programme-terms.ts";
-import { findPartnership, type NamedPartnership } from "../../src/store/queries/partners.ts";
-import { lockProgramme, type Programme, updateTerms } from "../../src/store/queries/programmes.ts";
-import { createTestSite, newEmail, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { setProgramme } from "../support/change-rows.ts";

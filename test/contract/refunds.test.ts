@@ -1,27 +1,28 @@
 // Tests refunds through the app, on both databases: the amounts that are left, the entries in the partner's account
 // after each step, repeated refunds, several processes at once, the event feed, and the change of a partner after the
-// approval. domain/refund.test.ts tests the rule, and src/api/refused-content.test-support.ts the refusals of the API.
+// approval. modules/refunds/domain/refund.test.ts tests the rule, and src/core/api/refused-content.test-support.ts the
+// refusals of the API.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
+import { makeShop, read } from "#core/api/test-shop.test-support.ts";
+import { changeOrders } from "#core/conversions/change-orders.ts";
+import type { Decided } from "#core/conversions/deps.ts";
+import { approveDue } from "#core/conversions/end-windows.ts";
+import { recordConversion, reportRequest } from "#core/conversions/record.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import { formatMinor, minorUnits } from "#core/domain/money.ts";
+import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
+import { repeatConflicts } from "#core/store/conflict.ts";
+import { startOfFeed } from "#core/store/queries/announced-moves.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import { createTestSite, type TestSite } from "#core/web/test-site.test-support.ts";
+import { invitePartner } from "#modules/partners/use-cases/partners.ts";
+import { addPartnership } from "#modules/partners/use-cases/partnerships.ts";
+import { savePartnerTerms } from "#modules/partners/use-cases/terms.ts";
+import { listRefunds } from "#modules/refunds/store/refunds.ts";
+import { refundRequest } from "#modules/refunds/use-cases/refund.ts";
 import { createApp } from "../../src/app.ts";
-import { changeOrders } from "../../src/conversions/change-orders.ts";
-import type { Decided } from "../../src/conversions/deps.ts";
-import { approveDue } from "../../src/conversions/end-windows.ts";
-import { recordConversion, reportRequest } from "../../src/conversions/record.ts";
-import { bodySentAt } from "../../src/domain/event.ts";
-import { formatMinor, minorUnits } from "../../src/domain/money.ts";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { invitePartner } from "../../src/partners/partners.ts";
-import { addPartnership } from "../../src/partners/partnerships.ts";
-import { savePartnerTerms } from "../../src/partners/terms.ts";
-import { refundRequest } from "../../src/refunds/refund.ts";
-import { repeatConflicts } from "../../src/store/conflict.ts";
-import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import { listRefunds } from "../../src/store/queries/refunds.ts";
-import { createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { setPartnership } from "../support/change-rows.ts";

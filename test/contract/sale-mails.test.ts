@@ -3,29 +3,29 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { changeOrders } from "../../src/conversions/change-orders.ts";
-import { decideConversion } from "../../src/conversions/decide.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
-import type { Move, Reason } from "../../src/domain/conversion.ts";
-import type { SaleMails } from "../../src/domain/sale-news.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { tellSales } from "../../src/mail/sale-news.ts";
-import { createPerson } from "../../src/people/people.ts";
-import type { Mail } from "../../src/ports.ts";
-import { refundOn } from "../../src/refunds/refund.ts";
-import { findNewestMove } from "../../src/store/queries/announced-moves.ts";
-import { type Conversion, findByPublicId } from "../../src/store/queries/conversions.ts";
-import { addPartnerPerson, insertCode } from "../../src/store/queries/partners.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import { findPersonByEmail } from "../../src/store/queries/people.ts";
+import { changeOrders } from "#core/conversions/change-orders.ts";
+import { decideConversion } from "#core/conversions/decide.ts";
+import { recordConversion } from "#core/conversions/record.ts";
+import type { Move, Reason } from "#core/domain/conversion.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
+import { createPerson } from "#core/people/people.ts";
+import type { Mail } from "#core/ports.ts";
+import { findNewestMove } from "#core/store/queries/announced-moves.ts";
+import { type Conversion, findByPublicId } from "#core/store/queries/conversions.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { findPersonByEmail } from "#core/store/queries/people.ts";
+import { createTestSite, START_MS, type TestSite } from "#core/web/test-site.test-support.ts";
+import type { SaleMails } from "#modules/partners/domain/sale-news.ts";
+import { tellSales } from "#modules/partners/mail/sale-news.ts";
+import { addPartnerPerson, insertCode } from "#modules/partners/store/partners.ts";
 import {
 	addCredited,
 	addCreditingProgramme,
 	addPartner,
 	join,
 	type PartnerShop,
-} from "../../src/web/partners/partner-shop.test-support.ts";
-import { createTestSite, START_MS, type TestSite } from "../../src/web/test-site.test-support.ts";
+} from "#modules/partners/web/partner-shop.test-support.ts";
+import { refundOn } from "#modules/refunds/use-cases/refund.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { mainlyOn } from "../support/databases.ts";

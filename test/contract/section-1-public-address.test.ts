@@ -4,7 +4,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { after, test } from "node:test";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import { startNameServer } from "../support/zone-server.ts";

@@ -3,10 +3,10 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
-import { presentUrl } from "../../src/store/queries/receivers.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { savePostbackUrl } from "#core/programmes/postback-url.ts";
+import { presentUrl } from "#core/store/queries/receivers.ts";
 import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";

@@ -4,7 +4,7 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
+import { EVENT_TYPES, REASONS } from "#core/domain/conversion.ts";
 import { BODY_FIELDS, type ReceivedCallback } from "../support/callback-form.ts";
 import { eachService } from "../support/running-service.ts";
 

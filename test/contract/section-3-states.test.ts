@@ -3,7 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 

@@ -2,9 +2,9 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { readExcerpt } from "../../src/domain/answer-excerpt.ts";
-import { slotOf } from "../../src/domain/slot.ts";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { readExcerpt } from "#core/domain/answer-excerpt.ts";
+import { slotOf } from "#core/domain/slot.ts";
+import { DAY_MS, HOUR_MS } from "#core/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 import { watchStalls } from "../support/stalls.ts";
 

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, test } from "node:test";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest } from "../support/shop.ts";
@@ -44,7 +44,7 @@ eachService(
 			equal((await programme.attempts()).length, 2);
 		};
 
-		// Only the lowest and highest statuses of each kind are tested here. src/domain/verdict.test.ts covers
+		// Only the lowest and highest statuses of each kind are tested here. src/core/domain/verdict.test.ts covers
 		// every status.
 		for (const status of [200, 204, 299]) {
 			test(`contract 7 2xx: ${status} is success and completes the delivery`, async () => {

@@ -4,8 +4,8 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { resendFailed, sendSeen } from "../../src/programmes/resend.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { resendFailed, sendSeen } from "#core/programmes/resend.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 

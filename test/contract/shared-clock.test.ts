@@ -4,10 +4,10 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { DAY_MS, HOUR_MS } from "#core/domain/time.ts";
+import type { Clock } from "#core/ports.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import type { Clock } from "../../src/ports.ts";
 import { ASKED_AGAIN_AFTER_MS, ASKED_EVERY_MS, openSharedClock } from "../../src/service/shared-clock.ts";
 import { START_MS } from "../support/clock.ts";
 import { openService } from "../support/open-service.ts";

@@ -4,23 +4,23 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import type { Result } from "../../src/domain/fault.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { SECOND_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { Clock } from "../../src/ports.ts";
-import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
-import type { CalledReceiver } from "../../src/programmes/receivers.ts";
+import type { Result } from "#core/domain/fault.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { Clock } from "#core/ports.ts";
+import { removePostbackUrl } from "#core/programmes/postback-url.ts";
+import type { CalledReceiver } from "#core/programmes/receivers.ts";
 import {
 	resendFailed,
 	sendAllWaiting,
 	sendSeen,
 	setFailedAside,
 	type Worked,
-} from "../../src/programmes/resend.ts";
-import { bringForward, bringRemovedForward } from "../../src/store/queries/bring-forward.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#core/programmes/resend.ts";
+import { bringForward, bringRemovedForward } from "#core/store/queries/bring-forward.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Store } from "#core/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";

@@ -3,26 +3,26 @@
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { changeOrders, MAX_REQUESTS } from "../../src/conversions/change-orders.ts";
-import { decisionRequest } from "../../src/conversions/decide.ts";
-import type { Decided } from "../../src/conversions/deps.ts";
-import { type OrderRequest, refuseBusy } from "../../src/conversions/order-request.ts";
-import { reportRequest } from "../../src/conversions/record.ts";
-import type { Status } from "../../src/domain/conversion.ts";
-import { NOBODY } from "../../src/domain/credit.ts";
-import { CHANGES } from "../../src/modules.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import { creditStep } from "../../src/partners/later-credit.ts";
-import { ConflictError, repeatConflicts } from "../../src/store/conflict.ts";
+import { changeOrders, MAX_REQUESTS } from "#core/conversions/change-orders.ts";
+import { decisionRequest } from "#core/conversions/decide.ts";
+import type { Decided } from "#core/conversions/deps.ts";
+import { type OrderRequest, refuseBusy } from "#core/conversions/order-request.ts";
+import { reportRequest } from "#core/conversions/record.ts";
+import type { Status } from "#core/domain/conversion.ts";
+import { ConflictError, repeatConflicts } from "#core/store/conflict.ts";
 import {
 	type Conversion,
 	findByPublicId,
 	findManyByPublicId,
 	listMoves,
 	takeWindowEnded,
-} from "../../src/store/queries/conversions.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+} from "#core/store/queries/conversions.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import { NOBODY } from "#modules/partners/domain/credit.ts";
+import { creditStep } from "#modules/partners/use-cases/later-credit.ts";
+import { CHANGES } from "../../src/modules.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

@@ -1,12 +1,12 @@
-import { NO_ENGINE } from "../../src/domain/process.ts";
+import { NO_ENGINE } from "#core/domain/process.ts";
 // Every process reads the records of all chores, so that a web process can warn staff about a chore of a
 // worker.
 
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { listChoreRecords, NOTHING_READ, saveChore } from "../../src/store/queries/system.ts";
-import type { Store } from "../../src/store/store.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { listChoreRecords, NOTHING_READ, saveChore } from "#core/store/queries/system.ts";
+import type { Store } from "#core/store/store.ts";
 import { startChore } from "../../src/watch/chores.ts";
 import { WATCH_INTERVAL_MS } from "../../src/watch/installation-watch.ts";
 import { startLoop } from "../../src/watch/loop.ts";

@@ -3,19 +3,19 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
-import type { Cursor } from "../../src/domain/cursor.ts";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";
+import type { Cursor } from "#core/domain/cursor.ts";
+import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
 	collectMatches,
 	listConversions,
 	readAllConversions,
-} from "../../src/store/queries/conversion-list.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
-import type { Db } from "../../src/store/store.ts";
-import { KINDS_PER_PROGRAMME, listKind } from "../../src/store/tables/conversions.ts";
+} from "#core/store/queries/conversion-list.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import type { Db } from "#core/store/store.ts";
+import { KINDS_PER_PROGRAMME, listKind } from "#core/store/tables/conversions.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { analyseAsInService } from "../support/query-plan.ts";

@@ -9,9 +9,9 @@ import {
 	listFailedReceivers,
 	requeue,
 	setAside,
-} from "../../src/store/queries/deliveries.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#core/store/queries/deliveries.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Store } from "#core/store/store.ts";
 import { removeUrl } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

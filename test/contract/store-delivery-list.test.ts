@@ -3,26 +3,26 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { readCallbackHealth } from "../../src/callbacks/health.ts";
-import { createPass } from "../../src/callbacks/pass.ts";
-import type { Cursor } from "../../src/domain/cursor.ts";
-import { readOrderSearch } from "../../src/domain/order-id.ts";
-import { HOUR_MS } from "../../src/domain/time.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import type { NewInboundCall } from "../../src/store/batch.ts";
-import { addCallbackCounts, listCallbackQuarters } from "../../src/store/queries/delivery-health.ts";
+import { readCallbackHealth } from "#core/callbacks/health.ts";
+import { createPass } from "#core/callbacks/pass.ts";
+import type { Cursor } from "#core/domain/cursor.ts";
+import { readOrderSearch } from "#core/domain/order-id.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
+import type { NewInboundCall } from "#core/store/batch.ts";
+import { addCallbackCounts, listCallbackQuarters } from "#core/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
 	listAttempts,
 	listDeliveries,
 	newestProgress,
-} from "../../src/store/queries/delivery-list.ts";
-import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import { pruneCallbackCounts } from "../../src/store/queries/prune.ts";
-import type { Settlement } from "../../src/store/queries/queue.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#core/store/queries/delivery-list.ts";
+import { type InboundFilter, listInboundCalls } from "#core/store/queries/inbound-calls.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import { pruneCallbackCounts } from "#core/store/queries/prune.ts";
+import type { Settlement } from "#core/store/queries/queue.ts";
+import type { Store } from "#core/store/store.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";

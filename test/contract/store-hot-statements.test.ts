@@ -4,8 +4,8 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { arrayLiteral, hotStatement } from "../../src/store/postgres/hot-statement.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+import { arrayLiteral, hotStatement } from "#core/store/postgres/hot-statement.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
 

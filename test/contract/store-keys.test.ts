@@ -2,16 +2,16 @@
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { createKeyRing } from "../../src/domain/key-ring.ts";
-import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { issueManyKeys, MAX_MANY_KEYS } from "#core/programmes/many-keys.ts";
+import { keyOfNonce, type NewNonce } from "#core/store/batch.ts";
+import { ConflictError } from "#core/store/conflict.ts";
+import { findApiKeysByHash, insertApiKey, revokeApiKey } from "#core/store/queries/keys.ts";
+import { listKeylessProgrammes } from "#core/store/queries/programmes.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { issueManyKeys, MAX_MANY_KEYS } from "../../src/programmes/many-keys.ts";
-import { keyOfNonce, type NewNonce } from "../../src/store/batch.ts";
-import { ConflictError } from "../../src/store/conflict.ts";
-import { findApiKeysByHash, insertApiKey, revokeApiKey } from "../../src/store/queries/keys.ts";
-import { listKeylessProgrammes } from "../../src/store/queries/programmes.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, findConversion, newConversion, newId } from "../support/rows.ts";

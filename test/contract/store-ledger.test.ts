@@ -4,8 +4,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
+import type { Store } from "#core/store/store.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
-import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { settle, takeOne } from "../support/queue-rows.ts";

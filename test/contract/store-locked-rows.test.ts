@@ -2,8 +2,8 @@
 
 import { equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import type { Locked } from "../../src/store/locked.ts";
-import { lockProgramme, type Programme } from "../../src/store/queries/programmes.ts";
+import type { Locked } from "#core/store/locked.ts";
+import { lockProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";

@@ -4,11 +4,11 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
+import type { Db } from "#core/store/store.ts";
+import { adjustAccount } from "#modules/accounts/use-cases/adjust.ts";
+import { payStatements } from "#modules/accounts/use-cases/payments.ts";
+import { NOVEMBER_MS, openNetwork } from "#modules/accounts/use-cases/statements.test-support.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
-import { adjustAccount } from "../../src/statements/adjust.ts";
-import { payStatements } from "../../src/statements/payments.ts";
-import { NOVEMBER_MS, openNetwork } from "../../src/statements/statements.test-support.ts";
-import type { Db } from "../../src/store/store.ts";
 import { eachDatabase } from "../support/databases.ts";
 
 const OPEN = "(select max(entry_id) from open_entries)";

@@ -3,10 +3,10 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { publishLastingTrouble } from "../../src/callbacks/failure-notices.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { listFailing } from "../../src/store/queries/delivery-health.ts";
+import { publishLastingTrouble } from "#core/callbacks/failure-notices.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { listFailing } from "#core/store/queries/delivery-health.ts";
 import {
 	addFailures,
 	addRecoveries,
@@ -19,8 +19,8 @@ import {
 	markMailed,
 	type Notice,
 	tellTroubles,
-} from "../../src/store/queries/notices.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+} from "#core/store/queries/notices.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { removeUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

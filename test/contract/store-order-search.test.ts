@@ -4,19 +4,19 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
-import type { Cursor } from "../../src/domain/cursor.ts";
-import { readOrderSearch } from "../../src/domain/order-id.ts";
-import { HOUR_MS } from "../../src/domain/time.ts";
+import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";
+import type { Cursor } from "#core/domain/cursor.ts";
+import { readOrderSearch } from "#core/domain/order-id.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
 	collectMatches,
 	listConversions,
 	readAllConversions,
-} from "../../src/store/queries/conversion-list.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
+} from "#core/store/queries/conversion-list.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
 import { interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

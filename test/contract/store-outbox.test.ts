@@ -3,9 +3,9 @@
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { changeOrders } from "../../src/conversions/change-orders.ts";
-import { decideConversion, decisionOn } from "../../src/conversions/decide.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
+import { changeOrders } from "#core/conversions/change-orders.ts";
+import { decideConversion, decisionOn } from "#core/conversions/decide.ts";
+import { recordConversion } from "#core/conversions/record.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removeUrl } from "../support/change-rows.ts";

@@ -2,11 +2,11 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { beginPause, endPause, readIsHeld, readPause } from "../../src/store/queries/delivery-pause.ts";
-import { addFailures } from "../../src/store/queries/notices.ts";
-import { countEndedWindows, listNextOwed, listOwed } from "../../src/store/queries/owed.ts";
-import { insertPerson } from "../../src/store/queries/people.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { beginPause, endPause, readIsHeld, readPause } from "#core/store/queries/delivery-pause.ts";
+import { addFailures } from "#core/store/queries/notices.ts";
+import { countEndedWindows, listNextOwed, listOwed } from "#core/store/queries/owed.ts";
+import { insertPerson } from "#core/store/queries/people.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";

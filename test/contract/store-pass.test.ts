@@ -3,11 +3,11 @@
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { createPass, type PassInput } from "../../src/callbacks/pass.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { SLOTS, slotOf } from "../../src/domain/slot.ts";
+import { createPass, type PassInput } from "#core/callbacks/pass.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { SLOTS, slotOf } from "#core/domain/slot.ts";
+import type { Store } from "#core/store/store.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addEngine, passInput, readAll, slotOwner, takeDue, takeOne } from "../support/queue-rows.ts";

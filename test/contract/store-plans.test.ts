@@ -5,28 +5,24 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { CompiledQuery, sql } from "kysely";
-import { readCallbackHealth } from "../../src/callbacks/health.ts";
-import { readFeed } from "../../src/conversions/event-feed.ts";
-import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
-import { readOrderSearch } from "../../src/domain/order-id.ts";
-import { SLOTS } from "../../src/domain/slot.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { CHANGES } from "../../src/modules.ts";
-import { CODE_OF_LINK, EVENTS_OF_CONVERSION } from "../../src/partners/credit-changes.ts";
-import type { BatchRows } from "../../src/store/batch.ts";
-import { keysOf } from "../../src/store/module-parts.ts";
-import { shapesWith } from "../../src/store/postgres/batch-write.ts";
-import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
-import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
-import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
-import { sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
+import { readCallbackHealth } from "#core/callbacks/health.ts";
+import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";
+import { readOrderSearch } from "#core/domain/order-id.ts";
+import { SLOTS } from "#core/domain/slot.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import type { BatchRows } from "#core/store/batch.ts";
+import { keysOf } from "#core/store/module-parts.ts";
+import { shapesWith } from "#core/store/postgres/batch-write.ts";
+import { hasReached, startOfFeed } from "#core/store/queries/announced-moves.ts";
+import { listAudit, readAuditSubjects } from "#core/store/queries/audit-list.ts";
+import { bringForward, bringRemovedForward, walkWaiting } from "#core/store/queries/bring-forward.ts";
 import {
 	type ConversionListRequest,
 	type ConversionSort,
 	collectMatches,
 	listConversions,
-} from "../../src/store/queries/conversion-list.ts";
-import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
+} from "#core/store/queries/conversion-list.ts";
+import { tallySlice } from "#core/store/queries/conversion-tally.ts";
 import {
 	findByOrders,
 	findManyByPublicId,
@@ -34,24 +30,21 @@ import {
 	findOldestEndedWindow,
 	listMoves,
 	takeWindowEnded,
-} from "../../src/store/queries/conversions.ts";
-import { PARTNERSHIP, PARTNERSHIP_OF_CODE } from "../../src/store/queries/creditable-partnerships.ts";
-import { listCredited } from "../../src/store/queries/credited.ts";
-import { CREDIT_OF_CONVERSION, sumByPartnership } from "../../src/store/queries/credits.ts";
+} from "#core/store/queries/conversions.ts";
 import {
 	failedWithin,
 	findDeliveries,
 	listFailedReceivers,
 	nameDeliveries,
 	requeue,
-} from "../../src/store/queries/deliveries.ts";
+} from "#core/store/queries/deliveries.ts";
 import {
 	countFailed,
 	countUndelivered,
 	countWaiting,
 	listFailing,
 	sumCallbacks,
-} from "../../src/store/queries/delivery-health.ts";
+} from "#core/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
@@ -60,14 +53,12 @@ import {
 	listDeliveriesOfConversion,
 	listPartnersDeliveries,
 	newestProgress,
-} from "../../src/store/queries/delivery-list.ts";
-import { findBalances, listEntries, sumOpenEntries } from "../../src/store/queries/entries.ts";
-import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
-import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
-import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import { claimJob, hasUnclaimedJob, listJobs } from "../../src/store/queries/jobs.ts";
-import { listApiKeys } from "../../src/store/queries/keys.ts";
-import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/queries/local-answers.ts";
+} from "#core/store/queries/delivery-list.ts";
+import { countUnmailedNotices } from "#core/store/queries/figures.ts";
+import { readIntegrationChecks } from "#core/store/queries/first-times.ts";
+import { type InboundFilter, listInboundCalls } from "#core/store/queries/inbound-calls.ts";
+import { listApiKeys } from "#core/store/queries/keys.ts";
+import { findAnnounced, listAnswersOf, listNewestAnswers } from "#core/store/queries/local-answers.ts";
 import {
 	endTroubles,
 	findNoticesToMail,
@@ -76,21 +67,22 @@ import {
 	forgetWatched,
 	listNotices,
 	tellWatched,
-} from "../../src/store/queries/notices.ts";
-import { countEndedWindows } from "../../src/store/queries/owed.ts";
-import { pruneClicks } from "../../src/store/queries/partner-prune.ts";
-import type { NamedPartnership } from "../../src/store/queries/partners.ts";
-import { hasPassword } from "../../src/store/queries/passwords.ts";
-import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
-import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
-import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
-import { pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
-import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
-import { findPartnerReceiver, presentEndpoint } from "../../src/store/queries/receivers.ts";
-import { findRefunds, listRefunds, REFUNDS_OF_CONVERSION } from "../../src/store/queries/refunds.ts";
-import { findReaderToMail, listMovesForNews } from "../../src/store/queries/sale-news.ts";
-import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
-import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
+} from "#core/store/queries/notices.ts";
+import { countEndedWindows } from "#core/store/queries/owed.ts";
+import { hasPassword } from "#core/store/queries/passwords.ts";
+import { listProgrammePeople, listStaff } from "#core/store/queries/people.ts";
+import { hasConversions, listProgrammes } from "#core/store/queries/programme-list.ts";
+import { findProgrammeOf, listProgrammesOf } from "#core/store/queries/programme-people.ts";
+import { pruneExpired, pruneLog } from "#core/store/queries/prune.ts";
+import type { DueDelivery, ReadRequest, Settlement } from "#core/store/queries/queue.ts";
+import { findPartnerReceiver, presentEndpoint } from "#core/store/queries/receivers.ts";
+import { findOpenSignInLink } from "#core/store/queries/sign-in-links.ts";
+import { insertSecret } from "#core/store/queries/signing-secrets.ts";
+import { findProgrammeToRemind } from "#core/store/queries/waiting.ts";
+import { createSqliteBatch } from "#core/store/sqlite/batch.ts";
+import { createSqliteQueue } from "#core/store/sqlite/queue.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import { findBalances, listEntries, sumOpenEntries } from "#modules/accounts/store/entries.ts";
 import {
 	countToPay,
 	findNewestStatements,
@@ -103,14 +95,22 @@ import {
 	listStatements,
 	readStatementEntries,
 	sumStatements,
-} from "../../src/store/queries/statements.ts";
-import { findProgrammeToRemind } from "../../src/store/queries/waiting.ts";
-import { createSqliteBatch } from "../../src/store/sqlite/batch.ts";
-import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
-import type { Db, Store } from "../../src/store/store.ts";
-import { ENTRIES } from "../../src/store/tables/money.ts";
-import { CREDITS } from "../../src/store/tables/partners.ts";
-import { REFUNDS } from "../../src/store/tables/refunds.ts";
+} from "#modules/accounts/store/statements.ts";
+import { ENTRIES } from "#modules/accounts/store/tables.ts";
+import { readFeed } from "#modules/feeds/use-cases/event-feed.ts";
+import { claimJob, hasUnclaimedJob, listJobs } from "#modules/jobs/store/jobs.ts";
+import { sumClicks, sumPartnershipClicks } from "#modules/partners/store/clicks.ts";
+import { PARTNERSHIP, PARTNERSHIP_OF_CODE } from "#modules/partners/store/creditable-partnerships.ts";
+import { listCredited } from "#modules/partners/store/credited.ts";
+import { CREDIT_OF_CONVERSION, sumByPartnership } from "#modules/partners/store/credits.ts";
+import { pruneClicks } from "#modules/partners/store/partner-prune.ts";
+import type { NamedPartnership } from "#modules/partners/store/partners.ts";
+import { findReaderToMail, listMovesForNews } from "#modules/partners/store/sale-news.ts";
+import { CREDITS } from "#modules/partners/store/tables.ts";
+import { CODE_OF_LINK, EVENTS_OF_CONVERSION } from "#modules/partners/use-cases/credit-changes.ts";
+import { findRefunds, listRefunds, REFUNDS_OF_CONVERSION } from "#modules/refunds/store/refunds.ts";
+import { REFUNDS } from "#modules/refunds/store/tables.ts";
+import { CHANGES } from "../../src/modules.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";

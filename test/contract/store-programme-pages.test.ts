@@ -4,25 +4,20 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { createNetworkTallies } from "../../src/conversions/tally.ts";
-import type { Cursor } from "../../src/domain/cursor.ts";
-import type { ProgrammeRole } from "../../src/domain/roles.ts";
-import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
-import type { SignedInPerson } from "../../src/people/actor.ts";
-import {
-	changeRole,
-	deactivateStaff,
-	leaveProgramme,
-	removePerson,
-} from "../../src/people/programme-people.ts";
-import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
-import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
-import { hasPassword, setPassword } from "../../src/store/queries/passwords.ts";
-import { listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
-import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
-import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
+import { createNetworkTallies } from "#core/conversions/tally.ts";
+import type { Cursor } from "#core/domain/cursor.ts";
+import type { ProgrammeRole } from "#core/domain/roles.ts";
+import { DAY_MS, HOUR_MS, QUARTER_MS } from "#core/domain/time.ts";
+import type { SignedInPerson } from "#core/people/actor.ts";
+import { changeRole, deactivateStaff, leaveProgramme, removePerson } from "#core/people/programme-people.ts";
+import { tallySlice } from "#core/store/queries/conversion-tally.ts";
+import { addCallbackCounts } from "#core/store/queries/delivery-health.ts";
+import { hasPassword, setPassword } from "#core/store/queries/passwords.ts";
+import { listProgrammePeople, type Person } from "#core/store/queries/people.ts";
+import { hasConversions, listProgrammes } from "#core/store/queries/programme-list.ts";
+import { addToProgramme } from "#core/store/queries/programme-people.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Store } from "#core/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";

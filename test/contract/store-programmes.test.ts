@@ -2,10 +2,10 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import { findPersonByEmail, insertPerson } from "../../src/store/queries/people.ts";
-import { addresseesOf, addToProgramme, listOwnerEmails } from "../../src/store/queries/programme-people.ts";
-import { findProgramme } from "../../src/store/queries/programmes.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { findPersonByEmail, insertPerson } from "#core/store/queries/people.ts";
+import { addresseesOf, addToProgramme, listOwnerEmails } from "#core/store/queries/programme-people.ts";
+import { findProgramme } from "#core/store/queries/programmes.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";

@@ -3,10 +3,10 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { SLOTS, slotOf } from "../../src/domain/slot.ts";
-import { addFailures } from "../../src/store/queries/notices.ts";
-import type { ReadRequest } from "../../src/store/queries/queue.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { SLOTS, slotOf } from "#core/domain/slot.ts";
+import { addFailures } from "#core/store/queries/notices.ts";
+import type { ReadRequest } from "#core/store/queries/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";

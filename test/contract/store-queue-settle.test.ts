@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "#core/store/queries/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";

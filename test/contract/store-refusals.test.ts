@@ -2,10 +2,10 @@
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { type Result, refuse, succeed } from "../../src/domain/fault.ts";
-import { noteAudit } from "../../src/store/queries/audit.ts";
-import { commitRefusal } from "../../src/store/refusals.ts";
-import type { Db } from "../../src/store/store.ts";
+import { type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { noteAudit } from "#core/store/queries/audit.ts";
+import { commitRefusal } from "#core/store/refusals.ts";
+import type { Db } from "#core/store/store.ts";
 import { eachDatabase } from "../support/databases.ts";
 
 const REFUSAL = () => refuse("not_allowed", "No.");

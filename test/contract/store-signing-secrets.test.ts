@@ -3,21 +3,21 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import type { Result } from "../../src/domain/fault.ts";
-import { createKeyRing } from "../../src/domain/key-ring.ts";
-import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
-import { createRandom } from "../../src/outside/random.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { AccountsDeps } from "../../src/people/deps.ts";
+import type { Result } from "#core/domain/fault.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import { REPLACED_SECRET_GRACE_MS } from "#core/domain/secret-life.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { AccountsDeps } from "#core/people/deps.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
-} from "../../src/programmes/signing-secret.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import { findUsableSecrets, insertSecret, stateOf } from "../../src/store/queries/signing-secrets.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#core/programmes/signing-secret.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { findUsableSecrets, insertSecret, stateOf } from "#core/store/queries/signing-secrets.ts";
+import type { Store } from "#core/store/store.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { makeStillClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newSecret } from "../support/rows.ts";

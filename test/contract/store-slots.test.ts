@@ -4,10 +4,10 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { SLOTS } from "../../src/domain/slot.ts";
-import { HOUR_MS } from "../../src/domain/time.ts";
-import { type RemovedEngine, SILENT_MS } from "../../src/store/queries/queue.ts";
-import type { Store } from "../../src/store/store.ts";
+import { SLOTS } from "#core/domain/slot.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
+import { type RemovedEngine, SILENT_MS } from "#core/store/queries/queue.ts";
+import type { Store } from "#core/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { type DatabaseClock, takeDatabaseClock } from "../support/database-clock.ts";

@@ -4,10 +4,10 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import type { PostgresSetting } from "#core/store/postgres/setting.ts";
+import type { Store } from "#core/store/store.ts";
+import { isDatabaseUnavailable } from "#core/store/unavailable.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import type { PostgresSetting } from "../../src/store/postgres/setting.ts";
-import type { Store } from "../../src/store/store.ts";
-import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
 import { until } from "../support/until.ts";

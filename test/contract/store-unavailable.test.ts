@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { sql } from "kysely";
-import type { Db } from "../../src/store/store.ts";
-import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
+import type { Db } from "#core/store/store.ts";
+import { isDatabaseUnavailable } from "#core/store/unavailable.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openStore } from "../support/test-database.ts";
 

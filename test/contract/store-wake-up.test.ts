@@ -4,9 +4,9 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
-import { insertProgramme } from "../../src/store/queries/programmes.ts";
-import type { Owed } from "../../src/store/queries/queue.ts";
-import type { Store } from "../../src/store/store.ts";
+import { insertProgramme } from "#core/store/queries/programmes.ts";
+import type { Owed } from "#core/store/queries/queue.ts";
+import type { Store } from "#core/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";

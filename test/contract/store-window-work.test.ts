@@ -5,11 +5,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import type { Status } from "../../src/domain/conversion.ts";
+import { approveDue, expireParked } from "#core/conversions/end-windows.ts";
+import type { Status } from "#core/domain/conversion.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { plansOf } from "../support/query-plan.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";

@@ -2,16 +2,16 @@
 // balance.ts checks them, and the rows about money.
 
 import type { Selectable } from "kysely";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { slotOf } from "../../src/domain/slot.ts";
-import { checkLedger } from "../../src/service/check-ledger.ts";
-import type { Db } from "../../src/store/schema/tables.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { slotOf } from "#core/domain/slot.ts";
+import type { Db } from "#core/store/schema/tables.ts";
 import type {
 	AttemptsTable,
 	DeliveriesView,
 	QueueTable,
 	UndeliveredTable,
-} from "../../src/store/tables/deliveries.ts";
+} from "#core/store/tables/deliveries.ts";
+import { checkLedger } from "../../src/service/check-ledger.ts";
 
 import type { MoneyRows } from "../support/money-auditor.ts";
 import { readMoneyRows } from "./money.ts";

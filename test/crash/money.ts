@@ -2,18 +2,18 @@
 // month are being issued while the services run. A kill interrupts the job, and another process continues it.
 
 import { equal, ok } from "node:assert/strict";
-import { EVENT_NAMES } from "../../src/domain/event-name.ts";
-import { HOUR_MS } from "../../src/domain/time.ts";
-import { startJob } from "../../src/jobs/job.ts";
-import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
-import { workOffJobs } from "../../src/jobs/work.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePartnerUrl } from "../../src/programmes/postback-url.ts";
+import { EVENT_NAMES } from "#core/domain/event-name.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { savePartnerUrl } from "#core/programmes/postback-url.ts";
+import type { Db } from "#core/store/store.ts";
+import { ENTRIES } from "#modules/accounts/store/tables.ts";
+import { findJob } from "#modules/jobs/store/jobs.ts";
+import { startJob } from "#modules/jobs/use-cases/job.ts";
+import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
+import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
+import { insertCode, insertPartner, insertPartnership } from "#modules/partners/store/partners.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
-import { findJob } from "../../src/store/queries/jobs.ts";
-import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
-import type { Db } from "../../src/store/store.ts";
-import { ENTRIES } from "../../src/store/tables/money.ts";
 import type { MoneyRows } from "../support/money-auditor.ts";
 import { expectValue, type ShopAccount } from "../support/shop-account.ts";
 

@@ -1,7 +1,7 @@
 // All random choices of a round, drawn from its seed before the round starts. The same seed and kind give the
 // same plan on every machine, but the timing of real processes still differs.
 
-import { SILENT_MS } from "../../src/store/queries/queue.ts";
+import { SILENT_MS } from "#core/store/queries/queue.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { drawOrders, inTrouble, type PlannedOrder, slowed } from "./orders.ts";
 

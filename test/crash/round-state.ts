@@ -1,7 +1,7 @@
 // State of a running round, and everything that it has observed so far.
 
 import { ok } from "node:assert/strict";
-import { SILENT_MS } from "../../src/store/queries/queue.ts";
+import { SILENT_MS } from "#core/store/queries/queue.ts";
 import type { StatementCopies } from "../support/money-auditor.ts";
 import { checkArrivals, type Kill } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";

@@ -2,9 +2,9 @@
 // crashes. After them, everything due must end. The stored rows are checked after each crash and at the end.
 
 import { equal, ok } from "node:assert/strict";
+import { ENGINE_MESSAGES } from "#core/callbacks/engine.ts";
+import { SILENT_MS } from "#core/store/queries/queue.ts";
 import type { Certificates } from "../../demo/certificate.ts";
-import { ENGINE_MESSAGES } from "../../src/callbacks/engine.ts";
-import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import type { DiskWay } from "../support/full-disk.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type ArrivalCounts, checkArrivals } from "./arrivals.ts";

@@ -4,11 +4,11 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { slotOf } from "../../src/domain/slot.ts";
+import { slotOf } from "#core/domain/slot.ts";
+import { SILENT_MS } from "#core/store/queries/queue.ts";
+import { openSqlite } from "#core/store/sqlite/store.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { SILENT_MS } from "../../src/store/queries/queue.ts";
-import { openSqlite } from "../../src/store/sqlite/store.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type DiskWay, type FullableDisk, openDisk } from "../support/full-disk.ts";
 import { dropDatabase, type PostgresServer } from "../support/postgres.ts";

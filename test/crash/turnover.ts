@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { ENGINE_MESSAGES } from "../../src/callbacks/engine.ts";
+import { ENGINE_MESSAGES } from "#core/callbacks/engine.ts";
 import { lookUntil } from "./look-until.ts";
 import type { TurnoverStep } from "./plan.ts";
 import { noteKill, type RoundState } from "./round-state.ts";

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { EXAMPLE_LANGUAGES, EXAMPLE_ROLES } from "#core/web/examples.ts";
 import { highlight } from "../../docs/highlight.ts";
 import { readExample } from "../../docs/source-files.ts";
-import { EXAMPLE_LANGUAGES, EXAMPLE_ROLES } from "../../src/web/examples.ts";
 
 const SPAN = /<span class="(?:code-|language-)[\w\- ]+">|<\/span>/g;
 

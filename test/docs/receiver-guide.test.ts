@@ -7,13 +7,9 @@ import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { outranks } from "@ringback/receiver/durable";
 import { lexer, type Token, walkTokens } from "marked";
-import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
-import { headingId } from "../../docs/markdown.ts";
-import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
-import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../src/api/post-conversions.ts";
-import { RENEW_EVERY_MS } from "../../src/callbacks/slots.ts";
-import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
-import { readConfig } from "../../src/config.ts";
+import { EXAMPLE_SECRET } from "#core/api/openapi/examples.ts";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "#core/api/post-conversions.ts";
+import { RENEW_EVERY_MS } from "#core/callbacks/slots.ts";
 import {
 	EVENT_TYPES,
 	judgeMove,
@@ -22,19 +18,23 @@ import {
 	REASONS,
 	type Status,
 	statusAfter,
-} from "../../src/domain/conversion.ts";
-import { bodySentAt, composeEvent } from "../../src/domain/event.ts";
-import { EVENT_NAMES } from "../../src/domain/event-name.ts";
-import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
-import { parsePostbackUrl } from "../../src/domain/postback-url.ts";
-import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
-import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
-import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../../src/domain/signature.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+} from "#core/domain/conversion.ts";
+import { bodySentAt, composeEvent } from "#core/domain/event.ts";
+import { EVENT_NAMES } from "#core/domain/event-name.ts";
+import { MAIL_INTERVAL_MS } from "#core/domain/notice.ts";
+import { parsePostbackUrl } from "#core/domain/postback-url.ts";
+import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "#core/domain/retry.ts";
+import { REPLACED_SECRET_GRACE_MS } from "#core/domain/secret-life.ts";
+import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "#core/domain/signature.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import { DEFAULT_PARKED_DAYS } from "#core/programmes/programme-terms.ts";
+import { SILENT_MS } from "#core/store/queries/queue.ts";
+import { EXAMPLE_LANGUAGES } from "#core/web/examples.ts";
+import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
+import { headingId } from "../../docs/markdown.ts";
+import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
+import { readConfig } from "../../src/config.ts";
 import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
-import { DEFAULT_PARKED_DAYS } from "../../src/programmes/programme-terms.ts";
-import { SILENT_MS } from "../../src/store/queries/queue.ts";
-import { EXAMPLE_LANGUAGES } from "../../src/web/examples.ts";
 
 const GUIDE_FILE = new URL("../../docs/receiver-guide.md", import.meta.url);
 const GUIDE = readFileSync(GUIDE_FILE, "utf8");

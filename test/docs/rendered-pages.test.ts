@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { DOCUMENT_PATHS, renderedMarkdownPath, renderedPagePath } from "#core/web/docs/documents.ts";
 import { renderPages } from "../../docs/rendered-pages.ts";
-import { DOCUMENT_PATHS, renderedMarkdownPath, renderedPagePath } from "../../src/web/docs/documents.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const RENDERED = renderPages();

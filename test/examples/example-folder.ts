@@ -19,14 +19,14 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { readExample } from "../../docs/source-files.ts";
 import {
 	EXAMPLE_LANGUAGES,
 	type ExampleLanguage,
 	type ExampleRole,
 	type ExampleValues,
 	fillIn,
-} from "../../src/web/examples.ts";
+} from "#core/web/examples.ts";
+import { readExample } from "../../docs/source-files.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";

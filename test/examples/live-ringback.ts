@@ -4,9 +4,9 @@
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { createServer } from "node:tls";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { savePostbackUrl } from "#core/programmes/postback-url.ts";
 import { makeCertificates } from "../../demo/certificate.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
 import { openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";

@@ -4,7 +4,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { ExampleLanguage } from "../../src/web/examples.ts";
+import type { ExampleLanguage } from "#core/web/examples.ts";
 
 type Command = readonly [program: string, ...args: string[]];
 

@@ -1,9 +1,9 @@
 // Generators of unusual events and texts.
 
 import fc from "fast-check";
-import { EVENT_TYPES, REASONS, STATUSES } from "../../src/domain/conversion.ts";
-import type { EventSubject } from "../../src/domain/event.ts";
-import { EVENT_NAMES } from "../../src/domain/event-name.ts";
+import { EVENT_TYPES, REASONS, STATUSES } from "#core/domain/conversion.ts";
+import type { EventSubject } from "#core/domain/event.ts";
+import { EVENT_NAMES } from "#core/domain/event-name.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 
 /** Characters that parsers, databases and JSON writers often handle wrongly. */
@@ -50,7 +50,7 @@ export const ANY_EVENT_NAME = fc.constantFrom(...EVENT_NAMES);
 
 /** An id of ours. */
 const ANY_OWN_ID = fc.stringMatching(/^[a-z]{3}_[0-9A-Z]{26}$/);
-/** No order id has a line break, because domain/order-id.ts refuses it. */
+/** No order id has a line break, because core/domain/order-id.ts refuses it. */
 const ANY_ORDER_ID = ANY_TEXT.filter((text) => !text.includes("\n"));
 
 export const ANY_SUBJECT: fc.Arbitrary<EventSubject> = fc.record({

@@ -2,7 +2,7 @@
 // unusual names.
 
 import fc from "fast-check";
-import { EVENT_TYPES } from "../../src/domain/conversion.ts";
+import { EVENT_TYPES } from "#core/domain/conversion.ts";
 import { ANY_TEXT } from "./any-event.ts";
 
 export type JsonField = readonly [name: string, value: unknown];

@@ -2,11 +2,11 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { landingAt, landingUrl } from "../../src/domain/click.ts";
-import { type Click, createClickSealer, keptSubIds } from "../../src/domain/click-token.ts";
-import { judgeCredit } from "../../src/domain/credit.ts";
-import { createKeyRing } from "../../src/domain/key-ring.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { landingAt, landingUrl } from "#modules/partners/domain/click.ts";
+import { type Click, createClickSealer, keptSubIds } from "#modules/partners/domain/click-token.ts";
+import { judgeCredit } from "#modules/partners/domain/credit.ts";
 import { LANDING_HOSTS, LANDING_TEXT, WITHIN_LANDING_HOSTS } from "../support/landing-texts.ts";
 import { ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";

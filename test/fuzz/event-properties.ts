@@ -2,10 +2,10 @@
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { bodySentAt, composeEvent } from "../../src/domain/event.ts";
-import type { EventName } from "../../src/domain/event-name.ts";
-import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
-import { openSecret, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../../src/domain/sealing.ts";
+import { bodySentAt, composeEvent } from "#core/domain/event.ts";
+import type { EventName } from "#core/domain/event-name.ts";
+import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
+import { openSecret, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "#core/domain/sealing.ts";
 import { BODY_FIELDS, type CallbackBody } from "../support/callback-form.ts";
 import { receiverId } from "../support/receiver-ids.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT, ANY_TIME_MS } from "./any-event.ts";

@@ -3,13 +3,13 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
-import type { AppDeps } from "../../src/api/deps.ts";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import type { AppDeps } from "#core/api/deps.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { httpStatusOf } from "#core/domain/fault.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { openSqlite } from "#core/store/sqlite/store.ts";
 import { createApp } from "../../src/app.ts";
-import { httpStatusOf } from "../../src/domain/fault.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";

@@ -4,7 +4,7 @@
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { httpStatusOf } from "../../src/domain/fault.ts";
+import { httpStatusOf } from "#core/domain/fault.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { ANY_TEXT } from "./any-event.ts";
 import { ANY_BODY, ANY_CONTENT_HEADERS, ANY_FIELD_CHANGE, type JsonField, writeJson } from "./any-json.ts";

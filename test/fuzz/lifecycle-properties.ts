@@ -3,21 +3,21 @@
 
 import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import { changeOrders } from "../../src/conversions/change-orders.ts";
-import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
-import type { Decided } from "../../src/conversions/deps.ts";
-import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import type { OrderRequest } from "../../src/conversions/order-request.ts";
-import { reportRequest } from "../../src/conversions/record.ts";
-import { type EventType, REASONS } from "../../src/domain/conversion.ts";
-import { bodySentAt } from "../../src/domain/event.ts";
-import type { EventName } from "../../src/domain/event-name.ts";
-import { HOUR_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { changeProgramme } from "../../src/programmes/programme-terms.ts";
-import { orderIdOf } from "../../src/store/queries/conversions.ts";
-import { findProgrammesById, type Programme } from "../../src/store/queries/programmes.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
+import { changeOrders } from "#core/conversions/change-orders.ts";
+import { type Decision, decisionRequest } from "#core/conversions/decide.ts";
+import type { Decided } from "#core/conversions/deps.ts";
+import { approveDue, expireParked } from "#core/conversions/end-windows.ts";
+import type { OrderRequest } from "#core/conversions/order-request.ts";
+import { reportRequest } from "#core/conversions/record.ts";
+import { type EventType, REASONS } from "#core/domain/conversion.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import type { EventName } from "#core/domain/event-name.ts";
+import { HOUR_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeProgramme } from "#core/programmes/programme-terms.ts";
+import { orderIdOf } from "#core/store/queries/conversions.ts";
+import { findProgrammesById, type Programme } from "#core/store/queries/programmes.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import {
 	type Act,

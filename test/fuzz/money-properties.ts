@@ -2,8 +2,8 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { currencyDigits, parseAmount, parseRate, shareOf } from "../../src/domain/money.ts";
-import { amountAt } from "../../src/domain/rate.ts";
+import { currencyDigits, parseAmount, parseRate, shareOf } from "#core/domain/money.ts";
+import { amountAt } from "#core/domain/rate.ts";
 import { ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 

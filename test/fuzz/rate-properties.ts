@@ -2,12 +2,12 @@
 
 import { deepEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { appliedRatesOf } from "../../src/conversions/applied-rates.ts";
-import { formatMinor } from "../../src/domain/money.ts";
-import { amountLeft, type ProgrammeRates, type Rate, writeRates } from "../../src/domain/rate.ts";
-import type { RateHistory } from "../../src/domain/rate-history.ts";
-import { priceLaterCredit } from "../../src/partners/later-credit.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
+import { appliedRatesOf } from "#core/conversions/applied-rates.ts";
+import { formatMinor } from "#core/domain/money.ts";
+import { amountLeft, type ProgrammeRates, type Rate, writeRates } from "#core/domain/rate.ts";
+import type { RateHistory } from "#core/domain/rate-history.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import { priceLaterCredit } from "#modules/partners/use-cases/later-credit.ts";
 import { newConversion } from "../support/rows.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 

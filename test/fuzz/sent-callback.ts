@@ -1,10 +1,10 @@
 // Builds a callback as the service does, without an engine or a database.
 
-import { createPreparer, type PreparedAttempt } from "../../src/callbacks/attempt.ts";
-import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
-import type { EventName } from "../../src/domain/event-name.ts";
-import { signingKey, wireNames } from "../../src/domain/signature.ts";
-import type { Random } from "../../src/ports.ts";
+import { createPreparer, type PreparedAttempt } from "#core/callbacks/attempt.ts";
+import { composeEvent, type EventSubject } from "#core/domain/event.ts";
+import type { EventName } from "#core/domain/event-name.ts";
+import { signingKey, wireNames } from "#core/domain/signature.ts";
+import type { Random } from "#core/ports.ts";
 import { receiverId } from "../support/receiver-ids.ts";
 
 export interface CallbackToSend {

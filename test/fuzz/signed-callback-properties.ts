@@ -11,8 +11,8 @@ import {
 	sign,
 	signatureMatches,
 	signingKey,
-} from "../../src/domain/signature.ts";
-import { SECOND_MS } from "../../src/domain/time.ts";
+} from "#core/domain/signature.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 import { anyRequestChange, type HeaderTampering, type RequestChange } from "./request-change.ts";

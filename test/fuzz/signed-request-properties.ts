@@ -4,7 +4,7 @@
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { makeShop } from "#core/api/test-shop.test-support.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import type { FuzzProperty } from "./fuzz-property.ts";
 import { type FuzzService, openFuzzService, readAnswer } from "./fuzz-service.ts";

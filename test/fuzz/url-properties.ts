@@ -3,8 +3,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { verifyPostback } from "@ringback/receiver";
 import fc from "fast-check";
-import { parseRange } from "../../src/domain/address.ts";
-import { type PostbackUrl, parsePostbackUrl } from "../../src/domain/postback-url.ts";
+import { parseRange } from "#core/domain/address.ts";
+import { type PostbackUrl, parsePostbackUrl } from "#core/domain/postback-url.ts";
 import { createHttpsTransport } from "../../src/outside/https-transport.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { startShop } from "../support/shop.ts";

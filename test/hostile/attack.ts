@@ -3,7 +3,7 @@
 
 import type { Socket } from "node:net";
 import type { SecureVersion } from "node:tls";
-import type { Verdict } from "../../src/domain/verdict.ts";
+import type { Verdict } from "#core/domain/verdict.ts";
 
 export interface Attack {
 	/** Predicate of a sentence that begins with "The shop", such as "never answers". */

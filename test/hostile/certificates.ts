@@ -1,8 +1,8 @@
 // The certificates of the hostile shops. Each has its own CA. All CAs except one are trusted, so that each
 // certificate has exactly one fault.
 
+import { DAY_MS } from "#core/domain/time.ts";
 import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
 import type { CertificateName } from "./attack.ts";
 
 export interface CertificateSet {

@@ -1,13 +1,13 @@
 // Finds every call of the APIs with all its texts, in the OpenAPI document.
 
 import { ok } from "node:assert/strict";
-import { describeApi } from "../../src/api/openapi/document.ts";
-import type { JsonSchema, Operation } from "../../src/api/openapi/specification.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { issueKey } from "../../src/programmes/keys.ts";
+import { describeApi } from "#core/api/openapi/document.ts";
+import type { JsonSchema, Operation } from "#core/api/openapi/specification.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { issueKey } from "#core/programmes/keys.ts";
+import type { EveryPage } from "#core/web/every-page.test-support.ts";
+import { type Browser, PASSWORD, type Shown } from "#core/web/test-site.test-support.ts";
 import { TOKEN_CALLS } from "../../src/site-modules.ts";
-import type { EveryPage } from "../../src/web/every-page.test-support.ts";
-import { type Browser, PASSWORD, type Shown } from "../../src/web/test-site.test-support.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
 

@@ -3,11 +3,11 @@
 
 import type { TestContext } from "node:test";
 import { HonoRequest } from "hono/request";
+import type { Db, Store } from "#core/store/store.ts";
+import { type EveryPage, FIELDS, type Visitor } from "#core/web/every-page.test-support.ts";
+import type { Access, Route } from "#core/web/routes.ts";
+import { type Browser, NEW_PASSWORD, PASSWORD, type Shown } from "#core/web/test-site.test-support.ts";
 import { SITE_LISTS } from "../../src/site-modules.ts";
-import type { Db, Store } from "../../src/store/store.ts";
-import { type EveryPage, FIELDS, type Visitor } from "../../src/web/every-page.test-support.ts";
-import type { Access, Route } from "../../src/web/routes.ts";
-import { type Browser, NEW_PASSWORD, PASSWORD, type Shown } from "../../src/web/test-site.test-support.ts";
 
 export interface FoundForm {
 	route: Route;

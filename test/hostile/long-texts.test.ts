@@ -10,11 +10,11 @@ import { equal, notEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { MAX_BATCH_BYTES } from "../../src/api/post-conversions.ts";
-import { MAX_BODY_BYTES } from "../../src/api/read-request.ts";
-import { openEveryPage } from "../../src/web/every-page.test-support.ts";
-import { MAX_FORM_BYTES, MAX_STRANGER_BYTES } from "../../src/web/form-guards.ts";
-import { SESSION_COOKIE, type Shown, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { MAX_BATCH_BYTES } from "#core/api/post-conversions.ts";
+import { MAX_BODY_BYTES } from "#core/api/read-request.ts";
+import { openEveryPage } from "#core/web/every-page.test-support.ts";
+import { MAX_FORM_BYTES, MAX_STRANGER_BYTES } from "#core/web/form-guards.ts";
+import { SESSION_COOKIE, type Shown, type TestSite } from "#core/web/test-site.test-support.ts";
 import {
 	type Encode,
 	expectCheap,

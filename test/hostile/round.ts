@@ -2,7 +2,7 @@
 // in parallel. The neighbour gets deliveries all the time.
 
 import { setTimeout as wait } from "node:timers/promises";
-import type { Verdict } from "../../src/domain/verdict.ts";
+import type { Verdict } from "#core/domain/verdict.ts";
 import type { Service } from "../../src/service.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { AttemptRow, DeliveryRow, ShopProgramme } from "../support/shop-programme.ts";

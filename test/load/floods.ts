@@ -2,11 +2,11 @@
 // compared with a quiet service. Quiet and flooded rounds alternate. The best round of each counts, because
 // machines are noisy.
 
-import { addSamplePartner, SAMPLE_LINK } from "../../src/partners/sample.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { startSession } from "../../src/people/auth.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import { findPersonByEmail } from "../../src/store/queries/people.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { startSession } from "#core/people/auth.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { findPersonByEmail } from "#core/store/queries/people.ts";
+import { addSamplePartner, SAMPLE_LINK } from "#modules/partners/use-cases/sample.ts";
 import { type ForkedProcess, forkProcess } from "../support/forked-process.ts";
 import { issueNetworkToken } from "../support/network-token.ts";
 import { openService } from "../support/open-service.ts";

@@ -1,5 +1,5 @@
 // Decimal arithmetic of the model. Amounts are whole numbers of the currency's smallest unit. It imports nothing of src/,
-// so that it does not repeat a mistake of src/domain/money.ts.
+// so that it does not repeat a mistake of src/core/domain/money.ts.
 
 /** Decimals of the currencies, by ISO 4217. */
 export const DECIMALS = { EUR: 2, JPY: 0, KWD: 3 } as const;

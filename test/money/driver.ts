@@ -2,11 +2,11 @@
 // partners, pages, uploaded files, and receivers of callbacks. Only the network's own settings are made by use cases.
 
 import { equal, ok } from "node:assert/strict";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { changeNetwork } from "../../src/programmes/network.ts";
-import { savePayoutSettings } from "../../src/programmes/payout-settings.ts";
-import { findPartner } from "../../src/store/queries/partners.ts";
-import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeNetwork } from "#core/programmes/network.ts";
+import { Browser, PASSWORD } from "#core/web/test-site.test-support.ts";
+import { savePayoutSettings } from "#modules/accounts/use-cases/payout-settings.ts";
+import { findPartner } from "#modules/partners/store/partners.ts";
 import { CalledPartner } from "../support/called-partner.ts";
 import type { RunningService } from "../support/running-service.ts";
 import { expectValue } from "../support/shop-account.ts";

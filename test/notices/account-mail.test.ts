@@ -4,20 +4,20 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { createMailDispatcher } from "../../src/mail/dispatcher.ts";
-import { tellChanges } from "../../src/mail/tell.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { invitePerson, renewLink } from "../../src/people/invitations.ts";
-import { issueKey, revokeKey } from "../../src/programmes/keys.ts";
-import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
+import { createMailDispatcher } from "#core/mail/dispatcher.ts";
+import { tellChanges } from "#core/mail/tell.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { invitePerson, renewLink } from "#core/people/invitations.ts";
+import { issueKey, revokeKey } from "#core/programmes/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "#core/programmes/postback-url.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
-} from "../../src/programmes/signing-secret.ts";
-import { noteAudit } from "../../src/store/queries/audit.ts";
+} from "#core/programmes/signing-secret.ts";
+import { noteAudit } from "#core/store/queries/audit.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";

@@ -3,9 +3,9 @@
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createNetworkMailer, sayMailError, sayMailReply } from "../../src/mail/network-mailer.ts";
+import { createNetworkMailer, sayMailError, sayMailReply } from "#core/mail/network-mailer.ts";
+import type { NetworkFace } from "#core/store/queries/known-network.ts";
 import { createSmtpMailer } from "../../src/outside/mailer.ts";
-import type { NetworkFace } from "../../src/store/queries/known-network.ts";
 import { startMailServer } from "../support/mail-server.ts";
 
 const PUBLIC_URL = "https://track.acme.example";

@@ -3,8 +3,8 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
-import { MINUTE_MS } from "../../src/domain/time.ts";
+import { MAIL_INTERVAL_MS } from "#core/domain/notice.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { newNotice } from "../support/notices.ts";
 import { kindsMainly } from "../support/test-database.ts";

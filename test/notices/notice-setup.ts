@@ -1,11 +1,11 @@
 // A running service with a shop and a mail server, on a clock that the test moves.
 
 import type { TestContext } from "node:test";
+import type { QueuedMail } from "#core/store/queries/mail-queue.ts";
+import type { Notice } from "#core/store/queries/notices.ts";
+import { findPersonByEmail, type Person } from "#core/store/queries/people.ts";
+import type { Store } from "#core/store/store.ts";
 import type { Service } from "../../src/service.ts";
-import type { QueuedMail } from "../../src/store/queries/mail-queue.ts";
-import type { Notice } from "../../src/store/queries/notices.ts";
-import { findPersonByEmail, type Person } from "../../src/store/queries/people.ts";
-import type { Store } from "../../src/store/store.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import type { KeptLog } from "../support/log.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";

@@ -4,9 +4,9 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { changeHold } from "../../src/programmes/callback-hold.ts";
+import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeHold } from "#core/programmes/callback-hold.ts";
 import { WATCH_INTERVAL_MS } from "../../src/watch/installation-watch.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";

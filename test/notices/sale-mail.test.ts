@@ -3,14 +3,14 @@
 
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { foldCode } from "../../src/domain/credit.ts";
-import { MINUTE_MS } from "../../src/domain/time.ts";
-import { tellSales } from "../../src/mail/sale-news.ts";
-import { addPartnership } from "../../src/partners/partnerships.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { createPerson } from "../../src/people/people.ts";
-import { addPartnerPerson, insertCode, insertPartner } from "../../src/store/queries/partners.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
+import { MINUTE_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { createPerson } from "#core/people/people.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { foldCode } from "#modules/partners/domain/credit.ts";
+import { tellSales } from "#modules/partners/mail/sale-news.ts";
+import { addPartnerPerson, insertCode, insertPartner } from "#modules/partners/store/partners.ts";
+import { addPartnership } from "#modules/partners/use-cases/partnerships.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { expectValue, type ShopAccount } from "../support/shop-account.ts";
 import { createShopClient } from "../support/shop-client.ts";

@@ -2,8 +2,8 @@
 // schema, and a request that is refused for its form must not match it.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { JsonSchema } from "../../src/api/openapi/specification.ts";
-import { type AnswerJson, read, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import type { JsonSchema } from "#core/api/openapi/specification.ts";
+import { type AnswerJson, read, type TestShop } from "#core/api/test-shop.test-support.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { type DescribedApi, type DescribedOperation, mediaTypeOf, responseFor } from "./described-api.ts";
 

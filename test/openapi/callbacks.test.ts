@@ -2,9 +2,9 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { describeApi } from "../../src/api/openapi/document.ts";
-import type { Operation } from "../../src/api/openapi/specification.ts";
-import { EVENT_NAMES } from "../../src/domain/event-name.ts";
+import { describeApi } from "#core/api/openapi/document.ts";
+import type { Operation } from "#core/api/openapi/specification.ts";
+import { EVENT_NAMES } from "#core/domain/event-name.ts";
 import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { type ReceivedCallback, readCallback } from "../support/callback-form.ts";
 import { addCalledPartner } from "../support/called-partner.ts";

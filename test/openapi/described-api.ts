@@ -11,7 +11,7 @@ import type {
 	OpenApiDocument,
 	Operation,
 	Parameter,
-} from "../../src/api/openapi/specification.ts";
+} from "#core/api/openapi/specification.ts";
 
 export interface DescribedOperation {
 	operation: Operation;

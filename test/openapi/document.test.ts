@@ -5,25 +5,20 @@ import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert
 import { createHash, createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import type { AppDeps } from "../../src/api/deps.ts";
-import { describeApi } from "../../src/api/openapi/document.ts";
-import { EXAMPLE_SECRET } from "../../src/api/openapi/examples.ts";
-import type {
-	JsonSchema,
-	MediaType,
-	OpenApiDocument,
-	Operation,
-} from "../../src/api/openapi/specification.ts";
-import { meaningOf } from "../../src/api/openapi/webhooks.ts";
-import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import type { AppDeps } from "#core/api/deps.ts";
+import { describeApi } from "#core/api/openapi/document.ts";
+import { EXAMPLE_SECRET } from "#core/api/openapi/examples.ts";
+import type { JsonSchema, MediaType, OpenApiDocument, Operation } from "#core/api/openapi/specification.ts";
+import { meaningOf } from "#core/api/openapi/webhooks.ts";
+import { openTestShop, type TestShop } from "#core/api/test-shop.test-support.ts";
+import { createNetworkTallies } from "#core/conversions/tally.ts";
+import { createAuth } from "#core/people/auth.ts";
+import { createKnownNetwork } from "#core/store/queries/known-network.ts";
+import { createSite } from "#core/web/site.ts";
+import { createSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
 import { createApp } from "../../src/app.ts";
 import { createAdmission } from "../../src/concurrency/admission.ts";
-import { createSubTotals } from "../../src/conversions/sub-totals.ts";
-import { createNetworkTallies } from "../../src/conversions/tally.ts";
-import { createAuth } from "../../src/people/auth.ts";
 import { SITE_LISTS, TOKEN_CALLS } from "../../src/site-modules.ts";
-import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
-import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 
 const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { describeApi } from "../../src/api/openapi/document.ts";
+import { describeApi } from "#core/api/openapi/document.ts";
 import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { runProgram } from "../support/run-program.ts";
 import { openTokenSite } from "./token-site.ts";

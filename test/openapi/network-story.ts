@@ -1,14 +1,14 @@
 // Sets up a network over the API, and reads it back. Together the steps make every call at least once.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { recordConversion } from "../../src/conversions/record.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { confirmCompared } from "../../src/statements/compared-payments.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import { findUncompared, recordRestore } from "../../src/store/queries/restores.ts";
-import { addPartner, join } from "../../src/web/partners/partner-shop.test-support.ts";
-import { earn, issueMonth } from "../../src/web/statements/issued-statements.test-support.ts";
-import type { TestSite } from "../../src/web/test-site.test-support.ts";
+import { recordConversion } from "#core/conversions/record.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import type { TestSite } from "#core/web/test-site.test-support.ts";
+import { findUncompared, recordRestore } from "#modules/accounts/store/restores.ts";
+import { confirmCompared } from "#modules/accounts/use-cases/compared-payments.ts";
+import { earn, issueMonth } from "#modules/accounts/web/issued-statements.test-support.ts";
+import { addPartner, join } from "#modules/partners/web/partner-shop.test-support.ts";
 import { type Call, countOf, createCall, issueOnPage, type TokenSite, textOf } from "./token-site.ts";
 
 const NETWORK = "/v1/network";

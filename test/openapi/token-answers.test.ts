@@ -3,22 +3,22 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { pathNames } from "../../src/api/token-api/route.ts";
-import { TOKEN_RATE } from "../../src/api/token-api/token-call.ts";
-import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
-import { API_FAULT_CODES, codesOf, isTokenFault } from "../../src/domain/fault.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { MAX_CODES } from "../../src/partners/partnerships.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
-import { insertCodes, insertPartnerLinks } from "../../src/store/queries/partners.ts";
-import type { Store } from "../../src/store/store.ts";
+import { API_FAULT_CODES, codesOf, isTokenFault } from "#core/domain/fault.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import type { Store } from "#core/store/store.ts";
+import { START_MS } from "#core/web/test-site.test-support.ts";
+import { insertCodes, insertPartnerLinks } from "#modules/partners/store/partners.ts";
+import { MAX_CODES } from "#modules/partners/use-cases/partnerships.ts";
 import {
 	addCredited,
 	addCreditingProgramme,
 	addPartner,
 	join,
-} from "../../src/web/partners/partner-shop.test-support.ts";
-import { START_MS } from "../../src/web/test-site.test-support.ts";
+} from "#modules/partners/web/partner-shop.test-support.ts";
+import { pathNames } from "#modules/token-api/api/route.ts";
+import { TOKEN_RATE } from "#modules/token-api/api/token-call.ts";
+import { REFUSAL_DELAY_MS } from "../../src/concurrency/admission.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { createClock, type TestClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { until } from "../support/until.ts";

@@ -2,10 +2,9 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { describeApi } from "../../src/api/openapi/document.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
-import type { Person } from "../../src/store/queries/people.ts";
-import type { Store } from "../../src/store/store.ts";
+import { describeApi } from "#core/api/openapi/document.ts";
+import type { Person } from "#core/store/queries/people.ts";
+import type { Store } from "#core/store/store.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -13,7 +12,8 @@ import {
 	PASSWORD,
 	type SiteOptions,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
+import { TOKEN_CALLS } from "../../src/site-modules.ts";
 import { DescribedApi, mediaTypeOf, responseFor } from "./described-api.ts";
 
 const PUBLIC_URL = "https://ringback.example";

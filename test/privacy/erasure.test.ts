@@ -3,21 +3,21 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { DAY_MS } from "../../src/domain/time.ts";
-import { workOffJobs } from "../../src/jobs/work.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { erasePartner } from "../../src/privacy/erase-partner.ts";
-import { erasePerson } from "../../src/privacy/erase-person.ts";
-import { SECOND_ROUND_AFTER_MS, workOffErasures } from "../../src/privacy/erasure-work.ts";
-import { eraseOldStatements } from "../../src/privacy/statement-texts.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { findPersonById } from "#core/store/queries/people.ts";
+import { addToProgramme } from "#core/store/queries/programme-people.ts";
+import { pruneAccess, pruneLog, pruneMails } from "#core/store/queries/prune.ts";
+import type { Store } from "#core/store/store.ts";
+import { PASSWORD } from "#core/web/test-site.test-support.ts";
+import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
+import { pruneApplications, pruneSaleNews } from "#modules/partners/store/partner-prune.ts";
+import { findErasure } from "#modules/personal-data/store/erasures.ts";
+import { erasePartner } from "#modules/personal-data/use-cases/erase-partner.ts";
+import { erasePerson } from "#modules/personal-data/use-cases/erase-person.ts";
+import { SECOND_ROUND_AFTER_MS, workOffErasures } from "#modules/personal-data/use-cases/erasure-work.ts";
+import { eraseOldStatements } from "#modules/personal-data/use-cases/statement-texts.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
-import { findErasure } from "../../src/store/queries/erasures.ts";
-import { pruneApplications, pruneSaleNews } from "../../src/store/queries/partner-prune.ts";
-import { findPersonById } from "../../src/store/queries/people.ts";
-import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import { pruneAccess, pruneLog, pruneMails } from "../../src/store/queries/prune.ts";
-import type { Store } from "../../src/store/store.ts";
-import { PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import {
 	EMAIL,

@@ -2,9 +2,9 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { exportPartner } from "../../src/privacy/export-partner.ts";
-import { exportPerson } from "../../src/privacy/export-person.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { exportPartner } from "#modules/personal-data/use-cases/export-partner.ts";
+import { exportPerson } from "#modules/personal-data/use-cases/export-person.ts";
 import { mainlyOn } from "../support/databases.ts";
 import {
 	EMAIL,

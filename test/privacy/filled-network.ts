@@ -2,31 +2,31 @@
 // and in which others have written about them.
 
 import { equal, ok } from "node:assert/strict";
-import { NOBODY } from "../../src/domain/credit.ts";
-import { DAY_MS, QUARTER_MS } from "../../src/domain/time.ts";
-import { workOffJobs } from "../../src/jobs/work.ts";
-import { addClicks } from "../../src/store/queries/clicks.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
-import { findManyByPublicId } from "../../src/store/queries/conversions.ts";
-import {
-	insertPartnerLink,
-	listPartnerships,
-	type NamedPartnership,
-	type Partner,
-} from "../../src/store/queries/partners.ts";
-import { findPersonByEmail, type Person } from "../../src/store/queries/people.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import { findPartnerReceiver } from "../../src/store/queries/receivers.ts";
-import type { Store } from "../../src/store/store.ts";
-import { runCallbacks } from "../../src/web/integration/callback-run.test-support.ts";
-import { addCreditingProgramme } from "../../src/web/partners/partner-shop.test-support.ts";
+import { DAY_MS, QUARTER_MS } from "#core/domain/time.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import { findManyByPublicId } from "#core/store/queries/conversions.ts";
+import { findPersonByEmail, type Person } from "#core/store/queries/people.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { findPartnerReceiver } from "#core/store/queries/receivers.ts";
+import type { Store } from "#core/store/store.ts";
+import { runCallbacks } from "#core/web/integration/callback-run.test-support.ts";
 import {
 	type Browser,
 	createTestSite,
 	LINK,
 	PASSWORD,
 	type TestSite,
-} from "../../src/web/test-site.test-support.ts";
+} from "#core/web/test-site.test-support.ts";
+import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
+import { NOBODY } from "#modules/partners/domain/credit.ts";
+import { addClicks } from "#modules/partners/store/clicks.ts";
+import {
+	insertPartnerLink,
+	listPartnerships,
+	type NamedPartnership,
+	type Partner,
+} from "#modules/partners/store/partners.ts";
+import { addCreditingProgramme } from "#modules/partners/web/partner-shop.test-support.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { type GivenStep, makeSteps } from "../support/make-steps.ts";
 import { newConversion, newId } from "../support/rows.ts";

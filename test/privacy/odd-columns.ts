@@ -1,9 +1,9 @@
 // Finds the columns of a database that contain a text. It reads every column of every table, and opens what is sealed.
 
 import { sql } from "kysely";
-import { type OpeningKeys, openText } from "../../src/domain/sealing.ts";
-import { readSealedValues } from "../../src/store/queries/sealed-values.ts";
-import type { Store } from "../../src/store/store.ts";
+import { type OpeningKeys, openText } from "#core/domain/sealing.ts";
+import { readSealedValues } from "#core/store/queries/sealed-values.ts";
+import type { Store } from "#core/store/store.ts";
 import { SEARCH_INDEX } from "./text-columns.ts";
 
 /** Returns the columns that contain one of the texts in any case, such as "people.email". */

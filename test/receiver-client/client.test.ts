@@ -1,5 +1,5 @@
 // The client against the real service: every call, how each ends, and what a shop learns when the network or
-// the service fails in the middle. receiver/src/client tests what the client makes of any answer, and src/api
+// the service fails in the middle. receiver/src/client tests what the client makes of any answer, and src/core/api
 // what the service answers to any request.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";

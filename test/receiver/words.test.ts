@@ -3,7 +3,7 @@
 import { deepEqual } from "node:assert/strict";
 import { test } from "node:test";
 import type { Conversion, PostbackEvent } from "@ringback/receiver";
-import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
+import { EVENT_TYPES, REASONS } from "#core/domain/conversion.ts";
 
 /** The known words of a type, without its plain string part, which would accept any word. */
 type KnownOf<Word> = Word extends string ? (string extends Word ? never : Word) : never;

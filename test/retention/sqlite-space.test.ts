@@ -4,8 +4,8 @@ import { equal, ok } from "node:assert/strict";
 import { statSync } from "node:fs";
 import { test } from "node:test";
 import { sql } from "kysely";
+import { giveBackSpace, pruneLog } from "#core/store/queries/prune.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { giveBackSpace, pruneLog } from "../../src/store/queries/prune.ts";
 import { START_MS } from "../support/clock.ts";
 import { createSqliteDatabase } from "../support/sqlite-database.ts";
 

@@ -3,20 +3,20 @@
 // sometimes the same one in two processes at once. After every answer the rows must be as the answers say.
 
 import type { DatabaseSync } from "node:sqlite";
-import { REASONS } from "../../src/domain/conversion.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
-import { startJob } from "../../src/jobs/job.ts";
-import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
-import { COMMAND_LINE, type SignedInPerson } from "../../src/people/actor.ts";
-import { adjustAccount } from "../../src/statements/adjust.ts";
-import { payStatements, undoPayment } from "../../src/statements/payments.ts";
-import { findBalances } from "../../src/store/queries/entries.ts";
-import { findJob } from "../../src/store/queries/jobs.ts";
-import { insertPartner } from "../../src/store/queries/partners.ts";
-import { insertPerson } from "../../src/store/queries/people.ts";
-import { insertSession } from "../../src/store/queries/sessions.ts";
-import type { Store } from "../../src/store/store.ts";
-import { ENTRIES } from "../../src/store/tables/money.ts";
+import { REASONS } from "#core/domain/conversion.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE, type SignedInPerson } from "#core/people/actor.ts";
+import { insertPerson } from "#core/store/queries/people.ts";
+import { insertSession } from "#core/store/queries/sessions.ts";
+import type { Store } from "#core/store/store.ts";
+import { findBalances } from "#modules/accounts/store/entries.ts";
+import { ENTRIES } from "#modules/accounts/store/tables.ts";
+import { adjustAccount } from "#modules/accounts/use-cases/adjust.ts";
+import { payStatements, undoPayment } from "#modules/accounts/use-cases/payments.ts";
+import { findJob } from "#modules/jobs/store/jobs.ts";
+import { startJob } from "#modules/jobs/use-cases/job.ts";
+import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
+import { insertPartner } from "#modules/partners/store/partners.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { demand } from "../support/broken.ts";
 import { amountsOf, coinsOf, type LifeState, type MoneyAct, writeCoins } from "../support/lifecycle-model.ts";

@@ -2,21 +2,21 @@
 // the Postback URL, and replace the secret step by step. After each change, the current values are read from
 // the database.
 
-import type { Result } from "../../src/domain/fault.ts";
-import type { KeyRing } from "../../src/domain/key-ring.ts";
-import { openSecret } from "../../src/domain/sealing.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { LookUp } from "../../src/ports.ts";
-import { issueKey } from "../../src/programmes/keys.ts";
-import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import type { Result } from "#core/domain/fault.ts";
+import type { KeyRing } from "#core/domain/key-ring.ts";
+import { openSecret } from "#core/domain/sealing.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { LookUp } from "#core/ports.ts";
+import { issueKey } from "#core/programmes/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "#core/programmes/postback-url.ts";
 import {
 	activateSecret,
 	discardSecret,
 	endReplacedSecrets,
 	prepareSecret,
-} from "../../src/programmes/signing-secret.ts";
-import { findPreparedSecret } from "../../src/store/queries/signing-secrets.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "#core/programmes/signing-secret.ts";
+import { findPreparedSecret } from "#core/store/queries/signing-secrets.ts";
+import type { Store } from "#core/store/store.ts";
 import { demand } from "../support/broken.ts";
 import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";

@@ -3,13 +3,19 @@
 // of the programmes credit them. A partner takes part in all of them, so that its account has entries
 // of several programmes and currencies.
 
-import { createClickSealer } from "../../src/domain/click-token.ts";
-import { type Credit, compareCredits, judgeCredit, NOBODY, readClickIds } from "../../src/domain/credit.ts";
-import type { KeyRing } from "../../src/domain/key-ring.ts";
-import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
-import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
-import type { Db } from "../../src/store/store.ts";
+import type { KeyRing } from "#core/domain/key-ring.ts";
+import { SEALING_IV_BYTES } from "#core/domain/sealing.ts";
+import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
+import type { Db } from "#core/store/store.ts";
+import { createClickSealer } from "#modules/partners/domain/click-token.ts";
+import {
+	type Credit,
+	compareCredits,
+	judgeCredit,
+	NOBODY,
+	readClickIds,
+} from "#modules/partners/domain/credit.ts";
+import { insertCode, insertPartner, insertPartnership } from "#modules/partners/store/partners.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";
 import type { Act, Brought, MoneyAct } from "../support/lifecycle-model.ts";

@@ -3,9 +3,9 @@
 // version of the same type, so the type check fails if that export is renamed or its signature changes.
 
 import { sql } from "kysely";
-import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
-import type { BatchRows, BatchStore, OwedEvent } from "../../src/store/batch.ts";
-import type { Queue } from "../../src/store/queries/queue.ts";
+import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import type { BatchRows, BatchStore, OwedEvent } from "#core/store/batch.ts";
+import type { Queue } from "#core/store/queries/queue.ts";
 import type { PromiseName } from "../support/broken.ts";
 
 export interface Defect {
@@ -36,7 +36,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a decision is stored without its reason",
 		promise: "1 an answered change is stored",
 		seed: 7,
-		module: () => import("../../src/store/sqlite/batch.ts"),
+		module: () => import("#core/store/sqlite/batch.ts"),
 		replaces: "createSqliteBatch",
 		by: (genuine) => (database) =>
 			changeRows(genuine(database), ({ changed = [] }) => ({
@@ -47,7 +47,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an approval creates no event",
 		promise: "2 each move creates one event",
 		seed: 2,
-		module: () => import("../../src/domain/conversion.ts"),
+		module: () => import("#core/domain/conversion.ts"),
 		replaces: "announcedBy",
 		by: (genuine) => (move) => (move === "approve" ? null : genuine(move)),
 	}),
@@ -55,7 +55,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an event for a partner is lost",
 		promise: "2 each move creates one event",
 		seed: 2,
-		module: () => import("../../src/partners/partner-events.ts"),
+		module: () => import("#modules/partners/use-cases/partner-events.ts"),
 		replaces: "partnerEventsOf",
 		by:
 			(genuine) =>
@@ -66,7 +66,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a partner is told about the sale of another",
 		promise: "the body describes the event as it happened",
 		seed: 1,
-		module: () => import("../../src/partners/partner-events.ts"),
+		module: () => import("#modules/partners/use-cases/partner-events.ts"),
 		replaces: "partnerEventsOf",
 		by: (genuine) => {
 			const targets = new Map<number, ReturnType<typeof genuine>[number]["target"]>();
@@ -82,7 +82,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a call announces what a repeated transaction has rolled back",
 		promise: "2 each move creates one event",
 		seed: 2,
-		module: () => import("../../src/api/store-calls.ts"),
+		module: () => import("#core/api/store-calls.ts"),
 		replaces: "storeCalls",
 		by: (genuine) => (deps, calls, maxLockWaitMs, onStored) => {
 			const rolledBack: OwedEvent[] = [];
@@ -112,7 +112,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "moves do not keep what they announced if a correction follows in the same batch",
 		promise: "the body describes the event as it happened",
 		seed: 1,
-		module: () => import("../../src/conversions/batch.ts"),
+		module: () => import("#core/conversions/batch.ts"),
 		replaces: "Batch",
 		by: (Genuine) =>
 			class extends Genuine {
@@ -126,7 +126,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a corrected URL cancels the pending deliveries",
 		promise: "3 a delivery has one end or a due time",
 		seed: 14,
-		module: () => import("../../src/store/queries/receivers.ts"),
+		module: () => import("#core/store/queries/receivers.ts"),
 		replaces: "setEndpoint",
 		by: (genuine) => async (trx, receiver, endpoint, nowMs) => {
 			await genuine(trx, receiver, endpoint, nowMs);
@@ -141,7 +141,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a success leaves its row in the queue",
 		promise: "3 a delivery has one end or a due time",
 		seed: 1,
-		module: () => import("../../src/store/sqlite/queue.ts"),
+		module: () => import("#core/store/sqlite/queue.ts"),
 		replaces: "createSqliteQueue",
 		by: (genuine) => (database) => leaveInQueue(genuine(database), "delivered"),
 	}),
@@ -149,7 +149,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a final failure leaves its row in the queue",
 		promise: "3 a delivery has one end or a due time",
 		seed: 1,
-		module: () => import("../../src/store/sqlite/queue.ts"),
+		module: () => import("#core/store/sqlite/queue.ts"),
 		replaces: "createSqliteQueue",
 		by: (genuine) => (database) => leaveInQueue(genuine(database), "failed"),
 	}),
@@ -157,7 +157,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a final failure leaves no undelivered row",
 		promise: "3 a delivery has one end or a due time",
 		seed: 2,
-		module: () => import("../../src/store/sqlite/queue.ts"),
+		module: () => import("#core/store/sqlite/queue.ts"),
 		replaces: "createSqliteQueue",
 		by: (genuine) => (database) => {
 			const queue = genuine(database);
@@ -175,7 +175,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a resend does not start a new run",
 		promise: "4 at most seven attempts, each at its time",
 		seed: 4,
-		module: () => import("../../src/store/queries/deliveries.ts"),
+		module: () => import("#core/store/queries/deliveries.ts"),
 		replaces: "requeue",
 		by:
 			(genuine) =>
@@ -191,7 +191,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a retry comes a minute late",
 		promise: "4 at most seven attempts, each at its time",
 		seed: 4,
-		module: () => import("../../src/domain/retry.ts"),
+		module: () => import("#core/domain/retry.ts"),
 		replaces: "nextDueAtMs",
 		by: (genuine) => (countedAttempts, endedAtMs) => genuine(countedAttempts, endedAtMs + MINUTE_MS),
 	}),
@@ -199,7 +199,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an engine counts as silent while its requests are under way",
 		promise: "5 one engine owns a slot and stores its own results",
 		seed: 5,
-		module: () => import("../../src/store/queries/queue.ts"),
+		module: () => import("#core/store/queries/queue.ts"),
 		replaces: "SILENT_MS",
 		by: () => 3 * SECOND_MS,
 	}),
@@ -220,7 +220,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a signature does not cover the query string",
 		promise: "6 every request verifies and is fresh",
 		seed: 1,
-		module: () => import("../../src/domain/signature.ts"),
+		module: () => import("#core/domain/signature.ts"),
 		replaces: "canonicalString",
 		by:
 			(genuine) =>
@@ -231,7 +231,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "every IPv6 address counts as public when a callback is sent",
 		promise: "7 no request goes to a forbidden address",
 		seed: 33,
-		module: () => import("../../src/domain/address.ts"),
+		module: () => import("#core/domain/address.ts"),
 		replaces: "judgeAddress",
 		by: (genuine) => (text, allowed) => (text.includes(":") ? { public: true } : genuine(text, allowed)),
 	}),
@@ -239,7 +239,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a final failure is not noted",
 		promise: "8 owners learn of failures",
 		seed: 2,
-		module: () => import("../../src/callbacks/failure-notices.ts"),
+		module: () => import("#core/callbacks/failure-notices.ts"),
 		replaces: "noteFailures",
 		by:
 			(genuine) =>
@@ -263,7 +263,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an approval writes no entry",
 		promise: "9 entries add up to what a conversion owes",
 		seed: 2,
-		module: () => import("../../src/domain/ledger.ts"),
+		module: () => import("#modules/accounts/domain/ledger.ts"),
 		replaces: "entriesFor",
 		by: (genuine) => (before, after) => genuine(before, after).filter(({ kind }) => kind !== "EARNED"),
 	}),
@@ -271,7 +271,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a reversal is counted twice",
 		promise: "9 entries add up to what a conversion owes",
 		seed: 5,
-		module: () => import("../../src/domain/ledger.ts"),
+		module: () => import("#modules/accounts/domain/ledger.ts"),
 		replaces: "entriesFor",
 		by: (genuine) => (before, after) => {
 			const entries = genuine(before, after);
@@ -282,7 +282,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an entry stays open for the next statement",
 		promise: "10 an entry is open or in one statement",
 		seed: 1,
-		module: () => import("../../src/store/queries/statements.ts"),
+		module: () => import("#modules/accounts/store/statements.ts"),
 		replaces: "takeOpenEntries",
 		by: (genuine) => async (trx, statements, beforeMs) => {
 			const open = await trx.selectFrom("open_entries").selectAll().execute();
@@ -299,7 +299,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a payment replaces the parties on the statement",
 		promise: "11 a statement adds up, has the next number and never changes",
 		seed: 5,
-		module: () => import("../../src/store/queries/statements.ts"),
+		module: () => import("#modules/accounts/store/statements.ts"),
 		replaces: "insertPayments",
 		by: (genuine) => async (trx, payments) => {
 			await genuine(trx, payments);
@@ -313,7 +313,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a number is left out after each batch of statements",
 		promise: "11 a statement adds up, has the next number and never changes",
 		seed: 1,
-		module: () => import("../../src/store/queries/statements.ts"),
+		module: () => import("#modules/accounts/store/statements.ts"),
 		replaces: "saveLastNumber",
 		by: (genuine) => (trx, numbers, last) => genuine(trx, numbers, last + 1),
 	}),
@@ -321,7 +321,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a later credit uses the commission of its own day",
 		promise: "12 amounts follow from the rates of the sale",
 		seed: 5,
-		module: () => import("../../src/domain/rate-history.ts"),
+		module: () => import("#core/domain/rate-history.ts"),
 		replaces: "commissionAt",
 		by: (genuine) => (record, eventType) => genuine(record, eventType, Number.MAX_SAFE_INTEGER),
 	}),
@@ -329,7 +329,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a repeated decision is refused",
 		promise: "an answer follows from the state of the conversion",
 		seed: 12,
-		module: () => import("../../src/domain/conversion.ts"),
+		module: () => import("#core/domain/conversion.ts"),
 		replaces: "judgeMove",
 		by: (genuine) => (present, move) => {
 			const verdict = genuine(present, move);
@@ -340,7 +340,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a callback leaves out the reason",
 		promise: "the body describes the event as it happened",
 		seed: 1,
-		module: () => import("../../src/domain/event.ts"),
+		module: () => import("#core/domain/event.ts"),
 		replaces: "bodySentAt",
 		by: (genuine) => (event, composedEvent, sentAtMs) =>
 			JSON.stringify({ ...JSON.parse(genuine(event, composedEvent, sentAtMs)), reason: null }),
@@ -349,7 +349,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a better credit in a repeated report is not stored",
 		promise: "a credit follows from what the shop's server signed",
 		seed: 8,
-		module: () => import("../../src/store/sqlite/batch.ts"),
+		module: () => import("#core/store/sqlite/batch.ts"),
 		replaces: "createSqliteBatch",
 		by: (genuine) => (database) =>
 			changeRows(genuine(database), ({ moves = [], ofModules = [] }) => {
@@ -369,7 +369,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "an adjustment is entered twice",
 		promise: "a partner's balance follows from the answers",
 		seed: 1,
-		module: () => import("../../src/store/sqlite/batch.ts"),
+		module: () => import("#core/store/sqlite/batch.ts"),
 		replaces: "createSqliteBatch",
 		by: (genuine) => (database) =>
 			changeRows(genuine(database), ({ ofModules = [] }) => ({
@@ -385,7 +385,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "callbacks go to the first URL that a shop ever had",
 		promise: "requests use the current URL and secret",
 		seed: 16,
-		module: () => import("../../src/callbacks/targets.ts"),
+		module: () => import("#core/callbacks/targets.ts"),
 		replaces: "createTargetOpener",
 		by:
 			(genuine) =>
@@ -406,7 +406,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a 500 counts as a final refusal",
 		promise: "the verdict follows from the answer",
 		seed: 8,
-		module: () => import("../../src/domain/verdict.ts"),
+		module: () => import("#core/domain/verdict.ts"),
 		replaces: "judgeOutcome",
 		by: (genuine) => (outcome) =>
 			outcome.kind === "answered" && outcome.status === 500 ? "refused" : genuine(outcome),
@@ -415,7 +415,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "no conversion is approved at the end of its window",
 		promise: "everything due ends",
 		seed: 10,
-		module: () => import("../../src/conversions/end-windows.ts"),
+		module: () => import("#core/conversions/end-windows.ts"),
 		replaces: "approveDue",
 		by: () => async () => 0,
 	}),
@@ -423,7 +423,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "engines do not see a hold",
 		promise: "nothing is sent during a hold",
 		seed: 10,
-		module: () => import("../../src/store/queries/delivery-pause.ts"),
+		module: () => import("#core/store/queries/delivery-pause.ts"),
 		replaces: "readIsHeld",
 		by: () => async () => false,
 	}),
@@ -431,7 +431,7 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a shop gets one request more at a time than its cap",
 		promise: "nothing unexpected happens",
 		seed: 12,
-		module: () => import("../../src/callbacks/send-buffer.ts"),
+		module: () => import("#core/callbacks/send-buffer.ts"),
 		replaces: "SendBuffer",
 		by: (Genuine) =>
 			class extends Genuine {

@@ -1,10 +1,10 @@
 // Compares the feeds of the shops with the events that were stored for them. A feed composes its events from the history, so
 // it shows whether the history kept what was announced before a conversion changed.
 
-import { readFeed } from "../../src/conversions/event-feed.ts";
-import { bodySentAt } from "../../src/domain/event.ts";
-import { BEFORE_ALL } from "../../src/store/queries/announced-moves.ts";
-import type { Store } from "../../src/store/store.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import { BEFORE_ALL } from "#core/store/queries/announced-moves.ts";
+import type { Store } from "#core/store/store.ts";
+import { readFeed } from "#modules/feeds/use-cases/event-feed.ts";
 import { demand } from "../support/broken.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 

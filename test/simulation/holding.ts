@@ -2,9 +2,9 @@
 // retries. One of the processes runs the real use case. Whether callbacks are held is then read from the
 // database.
 
-import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { changeHold } from "../../src/programmes/callback-hold.ts";
+import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeHold } from "#core/programmes/callback-hold.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { answerOrNothing } from "./workload.ts";

@@ -2,8 +2,8 @@
 // the same moment, shortly before the attempt is due, or on an outdated page after the attempt was made. The
 // real use case runs in one of the processes.
 
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { type SeenDelivery, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { type SeenDelivery, sendAllWaiting, sendSeen } from "#core/programmes/resend.ts";
 import { demand } from "../support/broken.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";

@@ -3,9 +3,9 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
-import type { Credit } from "../../src/domain/credit.ts";
-import { bodySentAt } from "../../src/domain/event.ts";
-import type { EventName } from "../../src/domain/event-name.ts";
+import { bodySentAt } from "#core/domain/event.ts";
+import type { EventName } from "#core/domain/event-name.ts";
+import type { Credit } from "#modules/partners/domain/credit.ts";
 import { demand } from "../support/broken.ts";
 import {
 	amountsOf,

@@ -1,6 +1,6 @@
 // A simulated mail server that sometimes refuses a mail, and stores those that it accepts.
 
-import type { Mail } from "../../src/ports.ts";
+import type { Mail } from "#core/ports.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { SentMail } from "./notice-auditor.ts";
 import { MailRefused, type ServiceProcess } from "./service-process.ts";

@@ -1,7 +1,7 @@
 // The part of a run's plan that is about money. A run with money starts shortly before the end of a month, so that the
 // month's statements are issued while there are faults. The next month ends after the faults have stopped.
 
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
 export interface MoneyPlan {

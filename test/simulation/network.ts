@@ -2,11 +2,11 @@
 // or badly, and answers that are slow, lost or never come. The real code (outside/https-target) judges the
 // addresses. Addresses that it accepts are dialled, and the auditor sees each of them.
 
-import { type AnswerExcerpt, excerptAnswer } from "../../src/domain/answer-excerpt.ts";
-import { isSuccess, type Outcome } from "../../src/domain/verdict.ts";
+import { type AnswerExcerpt, excerptAnswer } from "#core/domain/answer-excerpt.ts";
+import { isSuccess, type Outcome } from "#core/domain/verdict.ts";
+import type { LookUp, PostbackAnswer, PostbackRequest } from "#core/ports.ts";
 import { EXCERPT_WAIT_MS } from "../../src/outside/https-answer-excerpt.ts";
 import { createTargets, type Targets } from "../../src/outside/https-target.ts";
-import type { LookUp, PostbackAnswer, PostbackRequest } from "../../src/ports.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";

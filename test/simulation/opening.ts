@@ -1,11 +1,11 @@
 // Creates the people and programmes of a run with the real use cases, before the first fault.
 
-import type { Result } from "../../src/domain/fault.ts";
-import { createPerson } from "../../src/people/people.ts";
-import type { Clock, Random } from "../../src/ports.ts";
-import { openProgramme } from "../../src/programmes/open-programme.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Result } from "#core/domain/fault.ts";
+import { createPerson } from "#core/people/people.ts";
+import type { Clock, Random } from "#core/ports.ts";
+import { openProgramme } from "#core/programmes/open-programme.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import type { Store } from "#core/store/store.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Plan } from "./plan.ts";
 import { findAt, type ProgrammeRecord } from "./programme-record.ts";

@@ -3,20 +3,16 @@
 // are sent with the moves and credits in the database.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { KeyRing } from "../../src/domain/key-ring.ts";
-import { parseMacroUrl } from "../../src/domain/macro-url.ts";
-import { ALL_EVENTS, type CallbackForm, type ReceiverId } from "../../src/domain/receiver.ts";
-import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import { insertPerson } from "../../src/store/queries/people.ts";
-import {
-	insertPartnerReceiver,
-	lockPartnerReceiver,
-	setEndpoint,
-} from "../../src/store/queries/receivers.ts";
-import { sealingKeyIn } from "../../src/store/queries/sealing-key.ts";
-import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { KeyRing } from "#core/domain/key-ring.ts";
+import { ALL_EVENTS, type CallbackForm, type ReceiverId } from "#core/domain/receiver.ts";
+import { SEALING_IV_BYTES, sealSecret } from "#core/domain/sealing.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { insertPerson } from "#core/store/queries/people.ts";
+import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "#core/store/queries/receivers.ts";
+import { sealingKeyIn } from "#core/store/queries/sealing-key.ts";
+import { insertSecret } from "#core/store/queries/signing-secrets.ts";
+import type { Store } from "#core/store/store.ts";
+import { parseMacroUrl } from "#modules/partners/domain/macro-url.ts";
 import { demand } from "../support/broken.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { ReceiverRecord } from "./programme-record.ts";

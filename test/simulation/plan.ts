@@ -1,7 +1,7 @@
 // The plan that is drawn from a seed at the start of a run: participants, length, and kinds of faults. Each
 // kind of fault is left out of about half of the runs, because faults also hide each other.
 
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
 export interface Plan {

@@ -3,11 +3,11 @@
 // database's clock and not the process's.
 
 import type { KyselyPlugin } from "kysely";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { ConflictError } from "../../src/store/conflict.ts";
-import type { Owed, Settlement } from "../../src/store/queries/queue.ts";
-import { rollBackRefusals } from "../../src/store/refusals.ts";
-import { type Db, DueListeners, type Store } from "../../src/store/store.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { ConflictError } from "#core/store/conflict.ts";
+import type { Owed, Settlement } from "#core/store/queries/queue.ts";
+import { rollBackRefusals } from "#core/store/refusals.ts";
+import { type Db, DueListeners, type Store } from "#core/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
 /** A notification from one process to the others, like NOTIFY of PostgreSQL. */

@@ -3,9 +3,9 @@
 // still have happened.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { KeyRing } from "../../src/domain/key-ring.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { openSecret } from "../../src/domain/sealing.ts";
+import type { KeyRing } from "#core/domain/key-ring.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { openSecret } from "#core/domain/sealing.ts";
 import type { Terms, TimedRates } from "../support/lifecycle-model.ts";
 
 /** A receiver of callbacks, which is the shop of a programme or a partner. */

@@ -1,11 +1,11 @@
 // Staff change the rates of programmes and of partners during a run. Sales that are credited later must still get the
 // rates of their own time.
 
-import { DAY_MS } from "../../src/domain/time.ts";
-import { savePartnership } from "../../src/partners/partnerships.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { changeProgramme } from "../../src/programmes/programme-terms.ts";
-import type { Store } from "../../src/store/store.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { changeProgramme } from "#core/programmes/programme-terms.ts";
+import type { Store } from "#core/store/store.ts";
+import { savePartnership } from "#modules/partners/use-cases/partnerships.ts";
 import { makeStillClock } from "../support/clock.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Crediting } from "./crediting.ts";

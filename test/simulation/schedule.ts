@@ -1,7 +1,7 @@
 // Schedules the events of a run: bursts of sales and decisions, changes by owners, and hosts and names that
 // fail and recover.
 
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Configuration } from "./configuration.ts";

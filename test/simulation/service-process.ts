@@ -1,18 +1,18 @@
 // One service process of the simulation. It runs the real engine, chores and use cases on the shared
 // database. Its own clock may be wrong, and it may die between any two steps.
 
-import { createIntake, type Intake } from "../../src/api/intake.ts";
-import { Engine } from "../../src/callbacks/engine.ts";
-import type { Caps } from "../../src/callbacks/send-buffer.ts";
-import type { KeyRing } from "../../src/domain/key-ring.ts";
-import type { JobWorkDeps } from "../../src/jobs/work.ts";
-import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
+import { createIntake, type Intake } from "#core/api/intake.ts";
+import { Engine } from "#core/callbacks/engine.ts";
+import type { Caps } from "#core/callbacks/send-buffer.ts";
+import type { KeyRing } from "#core/domain/key-ring.ts";
+import { createMailDispatcher, type MailDispatcher } from "#core/mail/dispatcher.ts";
+import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "#core/ports.ts";
+import { givenWire } from "#core/store/queries/known-network.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import type { Store } from "#core/store/store.ts";
+import type { JobWorkDeps } from "#modules/jobs/use-cases/work.ts";
 import { CHANGES, MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
-import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
-import { givenWire } from "../../src/store/queries/known-network.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
 import { type Chores, type ModuleChores, startChores, startModuleChores } from "../../src/watch/chores.ts";
 import { Broken } from "../support/broken.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";

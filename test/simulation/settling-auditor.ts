@@ -4,7 +4,7 @@
 // would hide the wrong row.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Settlement } from "../../src/store/queries/queue.ts";
+import type { Settlement } from "#core/store/queries/queue.ts";
 import { demand } from "../support/broken.ts";
 import type { WatchSettling } from "./process-store.ts";
 

@@ -5,11 +5,11 @@
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { verifyPartnerCallback, verifyPostback } from "@ringback/receiver";
-import { createKeyRing } from "../../src/domain/key-ring.ts";
-import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { createSqliteStore } from "#core/store/sqlite/store.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { createSqliteStore } from "../../src/store/sqlite/store.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
 import { coinsOf } from "../support/lifecycle-model.ts";

@@ -2,8 +2,8 @@
 // the database at that moment.
 
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import type { Outcome } from "../../src/domain/verdict.ts";
-import type { PostbackRequest } from "../../src/ports.ts";
+import type { Outcome } from "#core/domain/verdict.ts";
+import type { PostbackRequest } from "#core/ports.ts";
 import { demand } from "../support/broken.ts";
 import { BODY_FIELDS } from "../support/callback-form.ts";
 import { CONTRACT_ATTEMPTS } from "../support/contract-verdict.ts";

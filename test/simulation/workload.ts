@@ -2,16 +2,16 @@
 // Each uses the real use case in one of the processes. Every answer is compared with the workload's own
 // ledger.
 
-import { decidedAnswer } from "../../src/api/answers.ts";
-import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
-import { refuseBusy } from "../../src/conversions/order-request.ts";
-import { reportRequest } from "../../src/conversions/record.ts";
-import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
-import { succeed } from "../../src/domain/fault.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { resendFailed, type SeenDelivery, sendSeen } from "../../src/programmes/resend.ts";
-import { refundRequest } from "../../src/refunds/refund.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
+import { decidedAnswer } from "#core/api/answers.ts";
+import { type Decision, decisionRequest } from "#core/conversions/decide.ts";
+import { refuseBusy } from "#core/conversions/order-request.ts";
+import { reportRequest } from "#core/conversions/record.ts";
+import { EVENT_TYPES, REASONS } from "#core/domain/conversion.ts";
+import { succeed } from "#core/domain/fault.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { resendFailed, type SeenDelivery, sendSeen } from "#core/programmes/resend.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { refundRequest } from "#modules/refunds/use-cases/refund.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Act, type Answered, coinsOf, type MoneyAct, writeCoins } from "../support/lifecycle-model.ts";

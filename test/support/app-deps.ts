@@ -1,15 +1,15 @@
 // Default dependencies of an app under test, except its store, clock, random and log. They describe a healthy
 // installation with mail turned off and a name server that knows no names.
 
-import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
+import { createLimitedCalls } from "#core/api/limited-pixel-calls.ts";
+import { createKeyRing } from "#core/domain/key-ring.ts";
+import type { MailDispatcher } from "#core/mail/dispatcher.ts";
+import { createKnownNetwork } from "#core/store/queries/known-network.ts";
+import { NOTHING_READ } from "#core/store/queries/system.ts";
+import { createClickCounts } from "#modules/partners/use-cases/click-counts.ts";
 import type { AllDeps } from "../../src/app.ts";
-import { createClickCounts } from "../../src/clicks/counts.ts";
-import { createKeyRing } from "../../src/domain/key-ring.ts";
-import type { MailDispatcher } from "../../src/mail/dispatcher.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
-import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
-import { NOTHING_READ } from "../../src/store/queries/system.ts";
 import {
 	createInstallationWatch,
 	type InstallationWatch,

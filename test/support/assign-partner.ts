@@ -1,10 +1,14 @@
 // Assigns a conversion to a partner as staff do: they look at the amounts first and then confirm them.
 
-import type { ConversionsDeps } from "../../src/conversions/deps.ts";
-import type { Result } from "../../src/domain/fault.ts";
-import { type AssignmentInput, assignPartner, previewAssignment } from "../../src/partners/assign.ts";
-import type { SignedInPerson } from "../../src/people/actor.ts";
-import type { Conversion } from "../../src/store/queries/conversions.ts";
+import type { ConversionsDeps } from "#core/conversions/deps.ts";
+import type { Result } from "#core/domain/fault.ts";
+import type { SignedInPerson } from "#core/people/actor.ts";
+import type { Conversion } from "#core/store/queries/conversions.ts";
+import {
+	type AssignmentInput,
+	assignPartner,
+	previewAssignment,
+} from "#modules/partners/use-cases/assign.ts";
 
 /** Number of looks until a person gives up, because others change the conversion all the time. */
 const MAX_LOOKS = 10;

@@ -3,8 +3,8 @@
 // the first row that breaks a promise.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
+import type { Db } from "#core/store/store.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
-import type { Db } from "../../src/store/store.ts";
 import { demand } from "./broken.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import { CONTRACT_ATTEMPTS, meaningOf } from "./contract-verdict.ts";

@@ -1,7 +1,7 @@
 // Lets a test act at the worst moment, between two statements of another transaction.
 
 import { type KyselyPlugin, sql } from "kysely";
-import type { Db } from "../../src/store/store.ts";
+import type { Db } from "#core/store/store.ts";
 
 /** Runs `interrupt` once, after statement number `after` of the transaction (counted from one). */
 export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<unknown>): Db {

@@ -3,19 +3,19 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { verifyPartnerCallback } from "@ringback/receiver";
-import { EVENT_NAMES, type EventName } from "../../src/domain/event-name.ts";
-import type { Result } from "../../src/domain/fault.ts";
-import type { CallbackForm, ReceiverId } from "../../src/domain/receiver.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { type SavedPartnerUrl, savePartnerUrl } from "../../src/programmes/postback-url.ts";
+import { EVENT_NAMES, type EventName } from "#core/domain/event-name.ts";
+import type { Result } from "#core/domain/fault.ts";
+import type { CallbackForm, ReceiverId } from "#core/domain/receiver.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { type SavedPartnerUrl, savePartnerUrl } from "#core/programmes/postback-url.ts";
+import { findPartnerReceiver } from "#core/store/queries/receivers.ts";
 import {
 	insertCode,
 	insertPartner,
 	insertPartnerLink,
 	insertPartnership,
 	type Partner,
-} from "../../src/store/queries/partners.ts";
-import { findPartnerReceiver } from "../../src/store/queries/receivers.ts";
+} from "#modules/partners/store/partners.ts";
 import { readCallback } from "./callback-form.ts";
 import type { RunningService } from "./running-service.ts";
 import type { Shop, ShopRequest } from "./shop.ts";

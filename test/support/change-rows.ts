@@ -1,18 +1,18 @@
 // Changes rows at the start of a test. Each function takes an id and locks the row itself.
 
-import type { LandingHost } from "../../src/domain/click.ts";
-import { ALL_EVENTS } from "../../src/domain/receiver.ts";
-import type { Locked } from "../../src/store/locked.ts";
+import { ALL_EVENTS } from "#core/domain/receiver.ts";
+import type { Locked } from "#core/store/locked.ts";
+import { lockProgramme, type Programme, updateTerms } from "#core/store/queries/programmes.ts";
+import { removeEndpoint, setEndpoint } from "#core/store/queries/receivers.ts";
+import type { Db } from "#core/store/store.ts";
+import type { LandingHost } from "#modules/partners/domain/click.ts";
 import {
 	changeCommission,
 	changePartnership,
 	type ListedHost,
 	lockPartnership,
 	replaceLandingHosts,
-} from "../../src/store/queries/partners.ts";
-import { lockProgramme, type Programme, updateTerms } from "../../src/store/queries/programmes.ts";
-import { removeEndpoint, setEndpoint } from "../../src/store/queries/receivers.ts";
-import type { Db } from "../../src/store/store.ts";
+} from "#modules/partners/store/partners.ts";
 
 export function setProgramme(
 	db: Db,

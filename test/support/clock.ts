@@ -1,7 +1,7 @@
 // A clock that does not move until a test moves it. Timers fire in the order of their time, and each finishes
 // the work it started before the next one fires.
 
-import type { Clock } from "../../src/ports.ts";
+import type { Clock } from "#core/ports.ts";
 
 export interface MovableClock extends Clock {
 	moveBy(ms: number): Promise<void>;

@@ -3,7 +3,7 @@
 // given the time.
 
 import { sql } from "kysely";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import { START_MS } from "./clock.ts";
 import type { SuiteDatabase } from "./databases.ts";
 import { openStore } from "./test-database.ts";

@@ -2,7 +2,7 @@
 // removed after it.
 
 import { after, before, describe } from "node:test";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "#core/store/store.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
 import { createMigratedDatabase, DATABASE_KINDS, type DatabaseKind, kindsMainly } from "./test-database.ts";
 

@@ -4,10 +4,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
+import type { BrokenRule } from "#core/store/queries/ledger.ts";
+import { MIGRATIONS } from "#core/store/schema/migrations.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
-import type { BrokenRule } from "../../src/store/queries/ledger.ts";
-import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
 import { createTestDatabase, type DatabaseKind } from "./test-database.ts";

@@ -2,9 +2,9 @@
 // are finished, and one in a hundred is due, failed or pending. The tests of query plans use these tables.
 
 import { sql } from "kysely";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import type { Store } from "#core/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { analyseAsInService } from "./query-plan.ts";
 

@@ -1,14 +1,14 @@
 // The model of a conversion's lifecycle, against which tests check the service. It is written from contract
 // sections 2, 3 and 6, and for rates from docs/partners.md, with its own table and arithmetic. It imports no
-// code of the product, so that it does not repeat a mistake of src/domain. The caller decides which of two
+// code of the product, so that it does not repeat a mistake of src/core/domain. The caller decides which of two
 // credits is better, which partner a report credits, and which rates applied at a time.
 //
 // `carryOut` and `endWindow` return the result of one action or one ended window. If a call was not answered,
 // or it is unknown whether an ended window was processed, several states are possible. `explain` and
 // `letWindowsPass` return all of them, and every later answer excludes some.
 
-import type { Click } from "../../src/domain/click-token.ts";
-import type { Credit } from "../../src/domain/credit.ts";
+import type { Click } from "#modules/partners/domain/click-token.ts";
+import type { Credit } from "#modules/partners/domain/credit.ts";
 
 export interface Terms {
 	currency: string;

@@ -1,11 +1,11 @@
 // Reads a programme's events directly from the feed, as a listening client does.
 
 import { equal } from "node:assert/strict";
-import { type FeedEvent, readFeed } from "../../src/conversions/event-feed.ts";
-import type { Cursor } from "../../src/domain/cursor.ts";
-import type { MoveStore } from "../../src/store/queries/announced-moves.ts";
-import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
+import type { Cursor } from "#core/domain/cursor.ts";
+import type { MoveStore } from "#core/store/queries/announced-moves.ts";
+import { hasReached, startOfFeed } from "#core/store/queries/announced-moves.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import { type FeedEvent, readFeed } from "#modules/feeds/use-cases/event-feed.ts";
 import { START_MS } from "./clock.ts";
 import { until } from "./until.ts";
 

@@ -1,7 +1,7 @@
 // A log that stores its lines in memory, so that tests can check what was logged and what must not be.
 
 import { inspect } from "node:util";
-import type { Log } from "../../src/ports.ts";
+import type { Log } from "#core/ports.ts";
 
 export interface LogLine {
 	level: "info" | "warn" | "error";

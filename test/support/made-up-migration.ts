@@ -1,6 +1,6 @@
 // A second migration for tests, as a later release would add it to the list.
 
-import { MIGRATIONS, type Migration } from "../../src/store/schema/migrations.ts";
+import { MIGRATIONS, type Migration } from "#core/store/schema/migrations.ts";
 
 export const MADE_UP_MIGRATION: Migration = {
 	name: "programmes have a note",

@@ -1,11 +1,11 @@
 // Makes steps about conversions that a test chooses, without judging them.
 
-import { type Changed, changeOrders } from "../../src/conversions/change-orders.ts";
-import type { InTransaction } from "../../src/conversions/deps.ts";
-import type { Step } from "../../src/conversions/moves.ts";
-import type { OrderRequest } from "../../src/conversions/order-request.ts";
-import type { Db } from "../../src/store/store.ts";
-import type { Conversion } from "../../src/store/tables/conversions.ts";
+import { type Changed, changeOrders } from "#core/conversions/change-orders.ts";
+import type { InTransaction } from "#core/conversions/deps.ts";
+import type { Step } from "#core/conversions/moves.ts";
+import type { OrderRequest } from "#core/conversions/order-request.ts";
+import type { Db } from "#core/store/store.ts";
+import type { Conversion } from "#core/store/tables/conversions.ts";
 
 /** A step, and the conversion that it changes. It is null if the step starts one. */
 export type GivenStep = Step & { known: Conversion | null };

@@ -1,6 +1,6 @@
 // Metrics of a process that has just started, except for the values that a test sets.
 
-import { NOTHING_READ } from "../../src/store/queries/system.ts";
+import { NOTHING_READ } from "#core/store/queries/system.ts";
 import type { WatchedState } from "../../src/watch/checks.ts";
 import { createMetrics, type Metrics, type WatchedService } from "../../src/watch/metrics.ts";
 import { START_MS } from "./clock.ts";

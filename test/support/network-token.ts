@@ -1,9 +1,9 @@
 // An API token of the network.
 
-import { sha256Hex } from "../../src/domain/signature.ts";
-import { createPerson } from "../../src/people/people.ts";
+import { sha256Hex } from "#core/domain/signature.ts";
+import { createPerson } from "#core/people/people.ts";
+import { insertApiToken } from "#modules/token-api/store/api-tokens.ts";
 import type { Service } from "../../src/service.ts";
-import { insertApiToken } from "../../src/store/queries/api-tokens.ts";
 import { expectValue } from "./shop-account.ts";
 
 /** Issues a token that reads everything. */

@@ -1,9 +1,9 @@
 // Creates notices for the start of a test.
 
 import type { Insertable } from "kysely";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import type { FailedAttempts } from "../../src/store/queries/notices.ts";
-import type { NoticesTable } from "../../src/store/tables/notices.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import type { FailedAttempts } from "#core/store/queries/notices.ts";
+import type { NoticesTable } from "#core/store/tables/notices.ts";
 import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";
 

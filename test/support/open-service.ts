@@ -5,8 +5,8 @@
 import { deepEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import type { Clock } from "#core/ports.ts";
 import { readConfig } from "../../src/config.ts";
-import type { Clock } from "../../src/ports.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
 import { type Service, startService } from "../../src/service.ts";
 import { createLog, type KeptLog } from "./log.ts";

@@ -20,7 +20,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "#core/domain/time.ts";
 import { LOADER_VARIABLE } from "./loader-arguments.ts";
 
 /**

@@ -2,8 +2,8 @@
 
 import { deepEqual } from "node:assert/strict";
 import { sql } from "kysely";
-import type { Programme } from "../../src/store/queries/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Store } from "#core/store/store.ts";
 import { START_MS } from "./clock.ts";
 
 let lastAdded = 1_000_000;

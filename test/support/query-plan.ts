@@ -2,8 +2,8 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
-import { hotStatementName } from "../../src/store/postgres/hot-statement.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+import { hotStatementName } from "#core/store/postgres/hot-statement.ts";
+import type { Db, Store } from "#core/store/store.ts";
 import type { DatabaseKind } from "./test-database.ts";
 
 export interface QueryPlan {

@@ -1,11 +1,11 @@
 // Helpers for tests of the queue. They provide an engine that takes due rows and settles them, and read
 // everything that a settlement may change.
 
-import type { PassInput } from "../../src/callbacks/pass.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { slotOf } from "../../src/domain/slot.ts";
-import type { DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { PassInput } from "#core/callbacks/pass.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { slotOf } from "#core/domain/slot.ts";
+import type { DueDelivery, Settlement } from "#core/store/queries/queue.ts";
+import type { Store } from "#core/store/store.ts";
 
 const CAP_OVERALL = 512;
 let lastEngine = 1_000;

@@ -2,9 +2,9 @@
 // other finds nothing and its test fails.
 
 import { sql } from "kysely";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { SLOTS } from "../../src/domain/slot.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { SLOTS } from "#core/domain/slot.ts";
+import type { Store } from "#core/store/store.ts";
 
 /** A multiple of the number of slots, so that the first receivers have the same slots as in a new installation. */
 const LAST_UNUSED = 1_000 * SLOTS;

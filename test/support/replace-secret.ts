@@ -1,9 +1,9 @@
 // Replaces a signing secret in one call, for tests of what happens after the replacement.
 
-import { type Result, succeed } from "../../src/domain/fault.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { AccountsDeps } from "../../src/people/deps.ts";
-import { activateSecret, prepareSecret } from "../../src/programmes/signing-secret.ts";
+import { type Result, succeed } from "#core/domain/fault.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { AccountsDeps } from "#core/people/deps.ts";
+import { activateSecret, prepareSecret } from "#core/programmes/signing-secret.ts";
 
 /** Replaces the secret. Resolves to the new secret, which signs callbacks from then on. */
 export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {

@@ -1,17 +1,17 @@
 // Rows for the start of a store test, and short names for the outcomes that settle a delivery.
 
-import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
-import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
+import { composeEvent, type EventSubject } from "#core/domain/event.ts";
+import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "#core/domain/id.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import type { OwedEvent } from "#core/store/batch.ts";
+import type { Conversion, NewConversion } from "#core/store/queries/conversions.ts";
+import { findByOrders } from "#core/store/queries/conversions.ts";
+import { insertProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "#core/store/queries/queue.ts";
+import { insertSecret } from "#core/store/queries/signing-secrets.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import type { StoredCredit } from "#modules/partners/store/credits.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { OwedEvent } from "../../src/store/batch.ts";
-import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
-import { findByOrders } from "../../src/store/queries/conversions.ts";
-import type { StoredCredit } from "../../src/store/queries/credits.ts";
-import { insertProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
-import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { setUrl } from "./change-rows.ts";
 import { START_MS } from "./clock.ts";
 import { receiverId } from "./receiver-ids.ts";

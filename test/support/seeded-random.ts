@@ -1,6 +1,6 @@
 // Random numbers that can be replayed. All of them are drawn from one seed and are the same on every machine.
 
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "#core/ports.ts";
 
 export interface SeededRandom {
 	/** Returns a number of at least 0 and below 1. */

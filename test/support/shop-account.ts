@@ -1,17 +1,17 @@
 // Creates a programme with owners, an API key and a Postback URL through the product's use cases.
 
 import { randomBytes } from "node:crypto";
-import type { Result } from "../../src/domain/fault.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import type { AccountsDeps } from "../../src/people/deps.ts";
-import { createPerson } from "../../src/people/people.ts";
-import { issueKey } from "../../src/programmes/keys.ts";
-import { openProgramme } from "../../src/programmes/open-programme.ts";
-import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import type { Result } from "#core/domain/fault.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import type { AccountsDeps } from "#core/people/deps.ts";
+import { createPerson } from "#core/people/people.ts";
+import { issueKey } from "#core/programmes/keys.ts";
+import { openProgramme } from "#core/programmes/open-programme.ts";
+import { savePostbackUrl } from "#core/programmes/postback-url.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { addToProgramme } from "#core/store/queries/programme-people.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
 import { setProgramme } from "./change-rows.ts";
 
 export interface ShopAccount {

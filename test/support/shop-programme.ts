@@ -3,18 +3,18 @@
 // directly.
 
 import type { Selectable } from "kysely";
-import { decideConversion } from "../../src/conversions/decide.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
-import type { Reason } from "../../src/domain/conversion.ts";
-import type { ReceiverId } from "../../src/domain/receiver.ts";
-import { judgeResult, type Verdict } from "../../src/domain/verdict.ts";
-import { COMMAND_LINE } from "../../src/people/actor.ts";
-import { issueKey } from "../../src/programmes/keys.ts";
-import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
+import { decideConversion } from "#core/conversions/decide.ts";
+import { recordConversion } from "#core/conversions/record.ts";
+import type { Reason } from "#core/domain/conversion.ts";
+import type { ReceiverId } from "#core/domain/receiver.ts";
+import { judgeResult, type Verdict } from "#core/domain/verdict.ts";
+import { COMMAND_LINE } from "#core/people/actor.ts";
+import { issueKey } from "#core/programmes/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "#core/programmes/postback-url.ts";
+import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
+import type { AttemptsTable, DeliveriesView } from "#core/store/tables/deliveries.ts";
+import type { NoticesTable } from "#core/store/tables/notices.ts";
 import type { Service } from "../../src/service.ts";
-import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
-import type { AttemptsTable, DeliveriesView } from "../../src/store/tables/deliveries.ts";
-import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import type { MovableClock } from "./clock.ts";
 import { replaceSecret } from "./replace-secret.ts";

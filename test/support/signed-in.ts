@@ -1,11 +1,11 @@
 // Creates a signed-in person without hashing a password, which would take time.
 
-import type { PersonKind } from "../../src/domain/roles.ts";
-import type { SignedInPerson } from "../../src/people/actor.ts";
-import { setPassword } from "../../src/store/queries/passwords.ts";
-import { insertPerson, type Person } from "../../src/store/queries/people.ts";
-import { insertSession } from "../../src/store/queries/sessions.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { PersonKind } from "#core/domain/roles.ts";
+import type { SignedInPerson } from "#core/people/actor.ts";
+import { setPassword } from "#core/store/queries/passwords.ts";
+import { insertPerson, type Person } from "#core/store/queries/people.ts";
+import { insertSession } from "#core/store/queries/sessions.ts";
+import type { Store } from "#core/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";
 

@@ -4,9 +4,9 @@
 import { deepEqual } from "node:assert/strict";
 import { copyFileSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { openSqlite } from "#core/store/sqlite/store.ts";
+import type { Store } from "#core/store/store.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { openSqlite } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { raiseReceiverIds } from "./receiver-ids.ts";
 import { makeFolder } from "./run-folder.ts";
 

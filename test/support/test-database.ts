@@ -2,11 +2,11 @@
 // connection was closed. It does not use the hooks of a test file, because proofs and child processes use it,
 // too.
 
+import { POSTGRES_DEFAULTS, type PostgresSetting } from "#core/store/postgres/setting.ts";
+import { openPostgres, type PostgresDeps } from "#core/store/postgres/store.ts";
+import { openSqlite } from "#core/store/sqlite/store.ts";
+import type { Store } from "#core/store/store.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres/setting.ts";
-import { openPostgres, type PostgresDeps } from "../../src/store/postgres/store.ts";
-import { openSqlite } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { createClock } from "./clock.ts";
 import { createLog } from "./log.ts";
 import { createPostgresAtHand } from "./postgres.ts";

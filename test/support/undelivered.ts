@@ -1,7 +1,7 @@
 // Makes deliveries fail without sending anything.
 
 import { sql } from "kysely";
-import type { Db } from "../../src/store/store.ts";
+import type { Db } from "#core/store/store.ts";
 
 /**
  * Ends the given deliveries as failed, or by default all deliveries of the database. They are then listed as

@@ -4,27 +4,22 @@
 import { deepEqual, match, ok, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { judgeSending } from "../../src/callbacks/judge-sending.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
-import { EVENT_TYPES } from "../../src/domain/conversion.ts";
-import { findCommission } from "../../src/domain/rate.ts";
-import { ALL_EVENTS, type ReceiverId } from "../../src/domain/receiver.ts";
+import { judgeSending } from "#core/callbacks/judge-sending.ts";
+import { recordConversion } from "#core/conversions/record.ts";
+import { EVENT_TYPES } from "#core/domain/conversion.ts";
+import { findCommission } from "#core/domain/rate.ts";
+import { ALL_EVENTS, type ReceiverId } from "#core/domain/receiver.ts";
+import { insertLocalAnswers, noteListener } from "#core/store/queries/local-answers.ts";
+import { findProgrammesById, lockProgramme, ratesOf, updateTerms } from "#core/store/queries/programmes.ts";
+import { lockPartnerReceiver, presentEndpoint, setEndpoint } from "#core/store/queries/receivers.ts";
+import { readSystem } from "#core/store/queries/system.ts";
+import { MIGRATIONS } from "#core/store/schema/migrations.ts";
+import type { Db, Store } from "#core/store/store.ts";
+import { commissionsOf } from "#modules/partners/store/credits.ts";
+import { changeCommission, lockPartnership } from "#modules/partners/store/partners.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";
-import { commissionsOf } from "../../src/store/queries/credits.ts";
-import { insertLocalAnswers, noteListener } from "../../src/store/queries/local-answers.ts";
-import { changeCommission, lockPartnership } from "../../src/store/queries/partners.ts";
-import {
-	findProgrammesById,
-	lockProgramme,
-	ratesOf,
-	updateTerms,
-} from "../../src/store/queries/programmes.ts";
-import { lockPartnerReceiver, presentEndpoint, setEndpoint } from "../../src/store/queries/receivers.ts";
-import { readSystem } from "../../src/store/queries/system.ts";
-import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
-import type { Db, Store } from "../../src/store/store.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createKeptDatabase, type KeptState, readKeptState } from "../support/kept-state.ts";

@@ -11,17 +11,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@ringback/receiver";
 import { sql } from "kysely";
-import { packVendurePlugin, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
-import { realClock } from "../../src/outside/clock.ts";
+import { lockProgramme, updateProgramme } from "#core/store/queries/programmes.ts";
+import { openSqlite } from "#core/store/sqlite/store.ts";
 import {
 	insertCode,
 	insertPartner,
 	insertPartnerLink,
 	insertPartnership,
 	replaceLandingHosts,
-} from "../../src/store/queries/partners.ts";
-import { lockProgramme, updateProgramme } from "../../src/store/queries/programmes.ts";
-import { openSqlite } from "../../src/store/sqlite/store.ts";
+} from "#modules/partners/store/partners.ts";
+import { packVendurePlugin, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
+import { realClock } from "../../src/outside/clock.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";

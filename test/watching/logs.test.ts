@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { test } from "node:test";
-import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
+import { listInboundCalls } from "#core/store/queries/inbound-calls.ts";
 import { openService } from "../support/open-service.ts";
 import { openAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";

@@ -1,7 +1,7 @@
-import { after } from "../../domain/addition.ts";
+import { after } from "#core/domain/addition.ts";
+import * as paths from "#core/web/paths.ts";
 import type { SiteModule } from "../../site-module.ts";
-import * as paths from "../../web/paths.ts";
-import { STATEMENT_ROUTES } from "../../web/statements/routes.ts";
+import { STATEMENT_ROUTES } from "./web/routes.ts";
 
 export const ACCOUNTS_SITE: SiteModule = {
 	routes: STATEMENT_ROUTES,

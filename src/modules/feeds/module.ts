@@ -1,6 +1,6 @@
-import { after } from "../../domain/addition.ts";
+import { after } from "#core/domain/addition.ts";
+import { pruneInBatches, pruneLog } from "#core/store/queries/prune.ts";
 import type { Module } from "../../module.ts";
-import { pruneInBatches, pruneLog } from "../../store/queries/prune.ts";
 
 export const FEEDS: Module = {
 	name: "feeds",

@@ -1,7 +1,7 @@
-import { after } from "../../domain/addition.ts";
-import { createJobWork } from "../../jobs/work.ts";
+import { after } from "#core/domain/addition.ts";
 import type { Module } from "../../module.ts";
-import { pruneJobs } from "../../store/queries/jobs.ts";
+import { pruneJobs } from "./store/jobs.ts";
+import { createJobWork } from "./use-cases/work.ts";
 
 export const JOBS: Module = {
 	name: "jobs",

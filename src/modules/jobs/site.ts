@@ -1,7 +1,7 @@
-import { atEnd } from "../../domain/addition.ts";
+import { atEnd } from "#core/domain/addition.ts";
+import { IMPORT_PATH } from "#core/web/paths.ts";
 import type { SiteModule } from "../../site-module.ts";
-import { JOB_ROUTES } from "../../web/jobs/routes.ts";
-import { IMPORT_PATH } from "../../web/paths.ts";
+import { JOB_ROUTES } from "./web/routes.ts";
 
 export const JOBS_SITE: SiteModule = {
 	routes: JOB_ROUTES,

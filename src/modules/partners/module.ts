@@ -1,9 +1,9 @@
-import { tellSales } from "../../mail/sale-news.ts";
 import type { Module } from "../../module.ts";
-import { CREDIT_CHANGES } from "../../partners/credit-changes.ts";
-import { CREDIT_PRICING } from "../../partners/credit-pricing.ts";
-import { PARTNER_PRUNE_RULES } from "../../store/queries/partner-prune.ts";
-import { PARTNER_RULES } from "../../store/queries/partner-rules.ts";
+import { tellSales } from "./mail/sale-news.ts";
+import { PARTNER_PRUNE_RULES } from "./store/partner-prune.ts";
+import { PARTNER_RULES } from "./store/partner-rules.ts";
+import { CREDIT_CHANGES } from "./use-cases/credit-changes.ts";
+import { CREDIT_PRICING } from "./use-cases/credit-pricing.ts";
 
 export const PARTNERS: Module = {
 	name: "partners",

@@ -1,8 +1,8 @@
-import { after, atEnd } from "../../domain/addition.ts";
+import { after, atEnd } from "#core/domain/addition.ts";
+import { countBadge, failedBadge } from "#core/web/menu.ts";
+import * as paths from "#core/web/paths.ts";
 import type { SiteModule } from "../../site-module.ts";
-import { countBadge, failedBadge } from "../../web/menu.ts";
-import { PARTNER_ROUTES } from "../../web/partners/routes.ts";
-import * as paths from "../../web/paths.ts";
+import { PARTNER_ROUTES } from "./web/routes.ts";
 
 export const PARTNERS_SITE: SiteModule = {
 	routes: PARTNER_ROUTES,

@@ -1,7 +1,7 @@
+import { refundConversion } from "#core/web/conversions/conversion-page.ts";
+import { conversionPath } from "#core/web/paths.ts";
+import { form } from "#core/web/routes.ts";
 import type { SiteModule } from "../../site-module.ts";
-import { refundConversion } from "../../web/conversions/conversion-page.ts";
-import { conversionPath } from "../../web/paths.ts";
-import { form } from "../../web/routes.ts";
 
 const CONVERSION = conversionPath(":programmeId", ":conversionId");
 

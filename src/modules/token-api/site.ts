@@ -1,8 +1,8 @@
-import { TOKEN_ROUTES } from "../../api/token-api/routes.ts";
-import { atEnd } from "../../domain/addition.ts";
+import { atEnd } from "#core/domain/addition.ts";
+import { partnerApiPath } from "#core/web/paths.ts";
 import type { SiteModule } from "../../site-module.ts";
-import { partnerApiPath } from "../../web/paths.ts";
-import { TOKEN_PAGE_ROUTES } from "../../web/tokens/routes.ts";
+import { TOKEN_ROUTES } from "./api/routes.ts";
+import { TOKEN_PAGE_ROUTES } from "./web/routes.ts";
 
 export const TOKEN_API_SITE: SiteModule = {
 	routes: TOKEN_PAGE_ROUTES,

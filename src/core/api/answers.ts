@@ -1,0 +1,430 @@
+// The answers of the API, each defined once as a zod schema. The types of handlers, the schemas in
+// /openapi.json and the checks of test/openapi are derived from these schemas. The running service does not
+// parse its own answers, because the compiler has checked them. The schemas are strict, so that no answer
+// changes unnoticed. The document for shops allows additional fields (openapi/document.ts).
+
+import * as z from "zod";
+import { CREDIT_WORDS, NOT_CREDITING } from "#modules/partners/domain/credit.ts";
+import type { RefundOutcome } from "#modules/refunds/use-cases/refund.ts";
+import type { StoredRefund } from "#modules/refunds/use-cases/refund-changes.ts";
+import { subjectOf } from "../conversions/batch.ts";
+import type { DecisionOutcome } from "../conversions/decide.ts";
+import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
+import type { RecordOutcome } from "../conversions/record.ts";
+import { BASKET_RULES, basketSentence } from "../domain/basket-rule.ts";
+import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
+import { API_FAULT_CODES, type Fault, type Result } from "../domain/fault.ts";
+import { zeroIn } from "../domain/money.ts";
+import { isoTime } from "../domain/time.ts";
+import type { NewConversion } from "../store/queries/conversions.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import {
+	AMOUNT_PATTERN,
+	CURRENCY_PATTERN,
+	EXAMPLE_CONVERSION_ID,
+	EXAMPLE_CURSOR,
+	EXAMPLE_ORDER_ID,
+	EXAMPLE_PROGRAM_ID,
+} from "./sale-fields.ts";
+
+/** An endpoint's answer to a call that it accepted. */
+export interface Answer {
+	/** Outcome word for the inbound log and the metrics. */
+	outcome: string;
+	httpStatus: 200 | 201;
+	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | OneProgramme | AnswersKeptBody | null;
+	conversionId: string | null;
+	/** Order id for the inbound log, if the request itself does not contain it. */
+	orderId?: string;
+	/** Details for the inbound log, in addition to the outcome. */
+	detail?: string;
+	/** Refused items of a batch. Each gets a row of the inbound log, so that people find out why an order is missing. */
+	refusedItems?: readonly { orderId: string | null; fault: Fault }[];
+	/**
+	 * True for calls of `ringback listen`. The command may run on any machine, so its calls do not show that
+	 * the shop's server works.
+	 */
+	isOfListener?: true;
+	/**
+	 * Opens a stream after the transaction has been committed. The stream is the body of the answer. It is refused if
+	 * there is no room for another stream any more.
+	 */
+	openStream?: () => Result<Response>;
+}
+
+export type Outcome = RecordOutcome | DecisionOutcome | RefundOutcome;
+
+export const AMOUNT = z
+	.string()
+	.regex(new RegExp(AMOUNT_PATTERN))
+	.meta({ examples: ["129.90"] });
+
+/** Time in the format of Date.prototype.toISOString. */
+export const UTC_TIME = z
+	.string()
+	.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+	.meta({ format: "date-time" });
+
+export const CONVERSION_ID = idOf("cnv").meta({
+	description: "The conversion's ID.",
+	examples: [EXAMPLE_CONVERSION_ID],
+});
+
+/** Fields that a conversion and the body of a callback have in common. */
+export const SUBJECT_FIELDS = {
+	orderId: z.string().meta({ description: "The shop's own order ID.", examples: [EXAMPLE_ORDER_ID] }),
+	programId: idOf("prg").meta({
+		description: "The programme that the conversion belongs to.",
+		examples: [EXAMPLE_PROGRAM_ID],
+	}),
+	eventType: z.enum(EVENT_TYPES).describe("The kind of conversion."),
+	basketValue: AMOUNT.describe("The order's value without refunds, with exactly the currency's decimals."),
+	commission: AMOUNT.describe(
+		"The affiliate's commission, by the rates that applied when the conversion was recorded.",
+	),
+	networkFee: AMOUNT.describe(
+		"The network's fee, by the rates that applied when the conversion was recorded.",
+	),
+	currency: z
+		.string()
+		.regex(new RegExp(CURRENCY_PATTERN))
+		.meta({ description: "ISO 4217 code.", examples: ["EUR"] }),
+	test: z.boolean().describe("True for a test conversion."),
+	occurredAt: UTC_TIME.describe("The time of the sale."),
+};
+
+const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
+
+export const CONVERSION = z
+	.strictObject({
+		id: CONVERSION_ID,
+		orderId,
+		programId,
+		status: z
+			.enum(STATUSES)
+			.describe(
+				"The current status. `PARKED` (reported by a browser, and waiting for the shop's server) and `EXPIRED` (not confirmed in time) never appear in a callback.",
+			),
+		eventType,
+		...amounts,
+		reason: z.enum(REASONS).nullable().describe("Why it was rejected or reversed; null otherwise."),
+		test,
+		source: z
+			.enum(SOURCES)
+			.describe(
+				"Who reported the sale. `postback`: the shop's server, by its own signed request to us. `pixel`: a browser. `test`: a test conversion. `import`: it was decided in other software before, and no callback announced it.",
+			),
+		pixelBasketValue: AMOUNT.nullable().meta({
+			description: "The value that the browser's pixel reported, or null if there was no pixel call.",
+			examples: [null],
+		}),
+		refundedValue: AMOUNT.describe(
+			"The sum of all partial refunds. `basketValue` is what is left. A refund of everything that was left is a reversal, and is not in this sum.",
+		),
+		decidedBy: z
+			.enum(DECIDERS)
+			.nullable()
+			.describe(
+				"Who approved, rejected or reversed the conversion: the shop, the review team, or the approval window. Null before that, and if it was decided in other software.",
+			),
+		occurredAt,
+		createdAt: UTC_TIME.describe(
+			"The time at which the conversion was recorded, or first reported by a pixel.",
+		),
+		updatedAt: UTC_TIME.describe(
+			"The time of the last change. It is later than `createdAt` exactly if the conversion changed after that.",
+		),
+		approvesAt: UTC_TIME.nullable().describe(
+			"The time at which a `RECORDED` conversion is approved automatically. Null otherwise, and while only a pixel has reported it.",
+		),
+		expiresAt: UTC_TIME.nullable().describe(
+			"The time at which a `PARKED` conversion expires. Null otherwise.",
+		),
+	})
+	.meta({ id: "Conversion", description: "A conversion as it is now." });
+export type ConversionBody = z.output<typeof CONVERSION>;
+
+const REFUND = z
+	.strictObject({
+		refundId: z.string().meta({ description: "The shop's own name for the refund.", examples: ["R-1"] }),
+		amount: AMOUNT.meta({ description: "The amount that was refunded.", examples: ["30.00"] }),
+		basketValue: AMOUNT.meta({
+			description: "The value that was left after this refund. 0 if it was a reversal.",
+			examples: ["99.90"],
+		}),
+		reason: z.enum(REASONS).describe("Why it was refunded."),
+		refundedAt: UTC_TIME.describe("The time at which the refund was stored."),
+	})
+	.meta({ id: "Refund", description: "A refund of a part of a conversion's value." });
+export type RefundBody = z.output<typeof REFUND>;
+
+export const CONVERSION_PAGE = z
+	.strictObject({
+		conversions: z.array(CONVERSION).describe("At most `limit`."),
+		nextCursor: z
+			.string()
+			.nullable()
+			.meta({
+				description: "Send it as `cursor` to get the next page. Null on the last page.",
+				examples: [EXAMPLE_CURSOR],
+			}),
+	})
+	.meta({ id: "ConversionPage", description: "A page of conversions, the newest first." });
+export type ConversionPage = z.output<typeof CONVERSION_PAGE>;
+
+export const ONE_CONVERSION = z
+	.strictObject({
+		conversion: CONVERSION,
+		refunds: z.array(REFUND).describe("The refunds of the conversion, the oldest first."),
+	})
+	.meta({ id: "OneConversion", description: "One conversion with its refunds." });
+type OneConversion = z.output<typeof ONE_CONVERSION>;
+
+export const ONE_PROGRAMME = z
+	.strictObject({
+		programme: z.strictObject({
+			id: programId.describe("The programme's ID."),
+			name: z.string().meta({ description: "The programme's name.", examples: ["Garden Shop"] }),
+			currency: SUBJECT_FIELDS.currency,
+			basketRule: z
+				.enum(BASKET_RULES)
+				.describe(
+					"What `basketValue` of a sale contains. `TOTAL`: the total that the customer pays, with VAT and shipping, after discounts. `TOTAL_NET`: the same without VAT. `GOODS`: the goods alone, with VAT, after discounts. `GOODS_NET`: the goods alone, without VAT, after discounts.",
+				),
+			basketRuleText: z.string().meta({
+				description: "The same in words, with what the programme adds to it.",
+				examples: [basketSentence("GOODS_NET")],
+			}),
+			approvalDays: z.int().min(0).describe("Days until a conversion is approved automatically."),
+			creditsPartners: z
+				.boolean()
+				.describe("True if only sales that a partner brought have a commission and a network fee."),
+			clickParameter: z.string().meta({
+				description: "The query parameter with which a partner's link brings the click ID to the shop.",
+				examples: ["rbclick"],
+			}),
+			clickDays: z.int().min(1).describe("Days after a click in which a sale is credited to it."),
+		}),
+	})
+	.meta({ id: "OneProgramme", description: "The terms of the programme that a shop's code depends on." });
+export type OneProgramme = z.output<typeof ONE_PROGRAMME>;
+
+/**
+ * Returns the schema of an operation's answer, which contains one of the given outcome words and the
+ * conversion.
+ */
+export function outcomeAnswer(outcomes: readonly Outcome[], description: string) {
+	return z
+		.strictObject({ outcome: z.enum(outcomes).describe("What was done."), conversion: CONVERSION })
+		.meta({ description });
+}
+
+/** Field that lists the values in which a repeated report differs from the first report of the same order. */
+export const DIFFERS = {
+	differs: z
+		.array(z.enum(DIFFERING_FIELDS))
+		.min(1)
+		.optional()
+		.meta({
+			description:
+				"With `DUPLICATE`: the fields in which the request differs from the conversion on record, which does not change. Missing if nothing differs.",
+			examples: [["basketValue"]],
+		}),
+};
+
+/**
+ * Field that says whether a partner is credited. It is present if the programme credits partners, or if the
+ * report names a partner although the programme credits none.
+ */
+export const CREDIT = {
+	credit: z
+		.enum([...CREDIT_WORDS, NOT_CREDITING])
+		.optional()
+		.meta({
+			description:
+				"If the programme credits partners: why a partner was credited (`CODE`, `CLICK`), or why nobody was. With a `DUPLICATE` that was sent with `clickId`, `couponCode` or `couponCodes`: the credit that the conversion has now, from the best of its reports. A `DUPLICATE` without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, but the programme does not credit partners.",
+			examples: ["CLICK"],
+		}),
+};
+
+/** Field of the answer to a refund. */
+export const REFUNDED = { refund: REFUND };
+
+export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
+	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>> & { refund?: RefundBody };
+
+/**
+ * Schema of one message of the event stream. OpenAPI 3.1 cannot describe the messages of a stream, so the
+ * description of the answer refers to this schema by name.
+ */
+export const LISTENING = z
+	.strictObject({
+		programId: z
+			.string()
+			.meta({ description: "The programme whose events are sent.", examples: [EXAMPLE_PROGRAM_ID] }),
+		testOnly: z.boolean().describe("True if only events of test conversions are sent."),
+		hasPostbackUrl: z
+			.boolean()
+			.describe("True if a Postback URL is saved. The same events are then sent there as callbacks."),
+	})
+	.meta({ id: "Listening", description: "The first message of a stream." });
+export type Listening = z.output<typeof LISTENING>;
+
+export const SIGNED_EVENT = z
+	.strictObject({
+		path: z.string().meta({
+			description: "Path that is signed instead of the path of a Postback URL.",
+			examples: ["/postback"],
+		}),
+		timestamp: z.string().regex(/^\d+$/).describe("The same as in a callback's header."),
+		nonce: z.string().describe("The same as in a callback's header."),
+		signature: z
+			.string()
+			.regex(/^[\da-f]{64}$/)
+			.describe(
+				"Signature of a POST to `path` with `data` as its body, made with the programme's active secret.",
+			),
+	})
+	.meta({ id: "SignedEvent", description: "The signature of a stream's message." });
+export type SignedEvent = z.output<typeof SIGNED_EVENT>;
+
+export const ANSWERS_KEPT_BODY = z
+	.strictObject({
+		kept: z
+			.int()
+			.min(0)
+			.describe(
+				"Number of answers that were stored for the Integration page. Answers are stored only for the programme's own events, while a stream is open or was open minutes ago, and no more than a person would read.",
+			),
+	})
+	.meta({ description: "The number of stored answers." });
+type AnswersKeptBody = z.output<typeof ANSWERS_KEPT_BODY>;
+
+export const ALIVE = statusAnswer("ok", "The process is alive.");
+export type Alive = z.output<typeof ALIVE>;
+export const READY = statusAnswer("ready", "The service is ready.");
+export type Ready = z.output<typeof READY>;
+
+export const PROBLEM = z
+	.strictObject({
+		type: z.url().describe("An address that explains the code."),
+		title: z.string().describe("The same for every problem of a code."),
+		status: z.int().min(400).max(599).describe("The HTTP status again."),
+		detail: z.string().min(1).describe("What is wrong with this request, and what to do next."),
+		code: z.enum(API_FAULT_CODES).meta({
+			id: "ProblemCode",
+			description: "Stable. Codes may be added, but they are never renamed and never change their meaning.",
+		}),
+		field: z.string().optional().describe("The field that caused the problem, if there is one."),
+	})
+	.meta({ id: "Problem", description: "A refusal in the format of RFC 9457." });
+
+const BATCH_ITEM = z.union([
+	z.strictObject({
+		outcome: z
+			.enum(["RECORDED", "CONFIRMED", "DUPLICATE", "PARKED", "APPROVED", "REJECTED", "REVERSED", "REFUNDED"])
+			.describe("What was done."),
+		conversion: CONVERSION,
+		...DIFFERS,
+		...CREDIT,
+		refund: REFUND.optional().describe("The refund, if the decision was `refund`."),
+	}),
+	z.strictObject({ problem: z.strictObject({ ...PROBLEM.shape, code: z.string() }) }),
+]);
+export type BatchItem = z.output<typeof BATCH_ITEM>;
+
+export const BATCH_BODY = z
+	.strictObject({
+		results: z
+			.array(BATCH_ITEM)
+			.describe(
+				"One result for each item, in the order of the items: its `outcome` and `conversion`, or its `problem`.",
+			),
+	})
+	.meta({ id: "Batch", description: "The result of each item." });
+type BatchBody = z.output<typeof BATCH_BODY>;
+
+export function idOf(prefix: string) {
+	const pattern = new RegExp(`^${prefix}_[0-9A-Z]{26}$`);
+	return z.string().regex(pattern, `must be an ID that starts with ${prefix}_`);
+}
+
+function statusAnswer<const Status extends string>(status: Status, description: string) {
+	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
+}
+
+/**
+ * Returns the answer to a report or a decision. `couponCodes` are the codes that the shop sent, which are
+ * written to the inbound log.
+ */
+export function decidedAnswer(
+	decided: Decided<Outcome, NewConversion>,
+	programme: Pick<Programme, "public_id">,
+	couponCodes: readonly string[] = [],
+): Answer {
+	const { outcome, conversion, credit, differs = [], refund } = decided;
+	const details = [
+		...(refund === undefined ? [] : [`Refund ${refund.refund_id}: ${refund.amount} ${conversion.currency}`]),
+		...(credit === undefined ? [] : [`Credit: ${credit}`]),
+		...(couponCodes.length === 0
+			? []
+			: [`Coupon code${couponCodes.length === 1 ? "" : "s"}: ${couponCodes.join(", ")}`]),
+		...(differs.length === 0 ? [] : [`Differs from the conversion on record: ${differs.join(", ")}`]),
+	];
+	return {
+		outcome,
+		httpStatus: outcome === "RECORDED" ? 201 : 200,
+		body: outcomeBody(decided, programme),
+		conversionId: conversion.public_id,
+		...(details.length === 0 ? {} : { detail: details.join(". ") }),
+	};
+}
+
+export function outcomeBody(
+	{ outcome, conversion, credit, differs = [], refund }: Decided<Outcome, NewConversion>,
+	programme: Pick<Programme, "public_id">,
+): OutcomeBody {
+	const body = {
+		outcome,
+		conversion: conversionBody(conversion, programme),
+		...(credit === undefined ? {} : { credit }),
+		...(refund === undefined ? {} : { refund: refundBody(refund) }),
+	};
+	return differs.length === 0 ? body : { ...body, differs: [...differs] };
+}
+
+/**
+ * Returns a conversion as the API shows it. Amounts are strings and times are ISO 8601 in UTC with milliseconds, the same
+ * as in the body of a callback (contract section 2.1).
+ */
+export function conversionBody(
+	conversion: NewConversion,
+	programme: Pick<Programme, "public_id">,
+): ConversionBody {
+	const { status, window_ends_at_ms: windowEndsAtMs } = conversion;
+	const windowEndsAt = windowEndsAtMs === null ? null : isoTime(windowEndsAtMs);
+	const { conversionId, occurredAtMs, ...fields } = subjectOf(conversion, programme.public_id);
+	return {
+		id: conversionId,
+		...fields,
+		source: conversion.source,
+		pixelBasketValue: conversion.pixel_basket_value,
+		refundedValue: conversion.refunded_value ?? zeroIn(conversion.currency),
+		decidedBy: conversion.decided_by,
+		occurredAt: isoTime(occurredAtMs),
+		createdAt: isoTime(conversion.created_at_ms),
+		updatedAt: isoTime(conversion.updated_at_ms),
+		approvesAt: status === "RECORDED" ? windowEndsAt : null,
+		expiresAt: status === "PARKED" ? windowEndsAt : null,
+	};
+}
+
+export function refundBody({ refund_id, amount, basket_value, reason, at_ms }: StoredRefund): RefundBody {
+	return {
+		refundId: refund_id,
+		amount,
+		basketValue: basket_value,
+		reason,
+		refundedAt: isoTime(at_ms),
+	};
+}

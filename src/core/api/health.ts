@@ -1,0 +1,121 @@
+// Health checks for supervisors and load balancers: whether the process is alive, and whether it is ready. Strangers can
+// request them, so the answer is only yes or no. Details are on the metrics address.
+
+import { findWarnings, type WatchedState } from "../../watch/checks.ts";
+import type { EngineCounters } from "../callbacks/counters.ts";
+import { fault } from "../domain/fault.ts";
+import { isoTime, SECOND_MS } from "../domain/time.ts";
+import type { Clock } from "../ports.ts";
+import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
+import type { Alive, Ready } from "./answers.ts";
+import type { AppDeps, StoringWatch, Unready } from "./deps.ts";
+import { problemAnswer } from "./problem.ts";
+
+export interface ProcessDetails {
+	version: string;
+	role: string;
+	schemaVersion: number;
+	startedAtMs: number;
+	/** Null if the process has no callback engine. */
+	engineCounters: (() => EngineCounters) | null;
+	state: () => WatchedState;
+}
+
+export type HealthDeps = Pick<AppDeps, "clock" | "network" | "publicUrl" | "readiness" | "unready">;
+
+/**
+ * Sentence that clients get while the process stops. It may give this reason even to strangers, because they
+ * notice anyway that the process stops.
+ */
+export const STOPPING =
+	"The service is stopping. Send requests to another process, or come back in a moment.";
+
+const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
+
+/**
+ * Number of consecutive batches of calls that could not be stored, after which the process is not ready. A
+ * single broken connection must not make it unready.
+ */
+const FAILED_BATCHES = 3;
+/**
+ * Time after the last failed batch at which the process becomes ready again. An unready process gets no
+ * calls, so it could not find out otherwise that calls can be stored again.
+ */
+const TRY_AGAIN_MS = 10 * SECOND_MS;
+
+/**
+ * Watches whether calls can be stored. A database server with a full disk still answers the check of `/readyz`.
+ * `onFailing` is called when too many batches in a row have failed. The database should then be checked at once. If the
+ * check fails too, the database itself is the cause, and calls count as storable again when it has recovered.
+ */
+export function createStoringWatch(
+	clock: Pick<Clock, "nowMs">,
+	onFailing: () => void = () => undefined,
+): StoringWatch {
+	let [failed, failedAtMs] = [0, 0];
+	return {
+		note(error) {
+			if (error === null) failed = 0;
+			// A locked row is a problem of one programme and does not mean that the database has failed.
+			if (!isDatabaseUnavailable(error) || waitedForLock(error) || wasEndedForOthers(error)) return;
+			failed++;
+			failedAtMs = clock.nowMs();
+			if (failed === FAILED_BATCHES) onFailing();
+		},
+		isFailing: () => failed >= FAILED_BATCHES && clock.nowMs() - failedAtMs < TRY_AGAIN_MS,
+	};
+}
+
+export function createHealth(deps: HealthDeps) {
+	// The reason why the process is not ready is read after the database check, because the process may have
+	// been asked to stop during the check.
+	const unready = (): Unready | null => deps.unready?.() ?? null;
+	return {
+		answerAlive: () => answer<Alive>(200, { status: "ok" }),
+		async answerReady(): Promise<Response> {
+			const isUsable = (await deps.readiness.checkLately()) === "answers";
+			if (unready() === "stopping") return problemAnswer(deps, fault("unavailable", STOPPING));
+			if (isUsable && unready() === null) return answer<Ready>(200, { status: "ready" });
+			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
+		},
+		/**
+		 * Returns the health of this process with details. The answer is only served on the operator's metrics
+		 * address.
+		 */
+		async answerDetails(about: ProcessDetails): Promise<Response> {
+			const database = await deps.readiness.check();
+			const why = unready();
+			const isReady = database === "answers" && why === null;
+			const { version, role, schemaVersion, startedAtMs, engineCounters } = about;
+			return answer(isReady ? 200 : 503, {
+				status: isReady ? "ready" : "not ready",
+				service: why === "stopping" ? "stopping" : "running",
+				database,
+				...(why === null || why === "stopping" ? {} : why),
+				version,
+				role,
+				schemaVersion,
+				startedAt: isoTime(startedAtMs),
+				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
+				// A warning does not make a process unready. The process still answers requests, and a load balancer
+				// that removed it would make matters worse.
+				warnings: findWarnings(about.state()),
+			});
+		},
+	};
+}
+
+function answer<Body extends object>(status: number, body: Body): Response {
+	return new Response(JSON.stringify(body), { status, headers: HEADERS });
+}
+
+function describeQueue(counters: EngineCounters, nowMs: number): object {
+	const { backlog, inFlight, waitingOrInFlight: inHand } = counters;
+	const { receiversDue, oldestDueAtMs } = backlog;
+	return {
+		programmesDue: receiversDue,
+		oldestDueSeconds: (nowMs - (oldestDueAtMs ?? nowMs)) / SECOND_MS,
+		inFlight,
+		inHand,
+	};
+}

@@ -1,0 +1,173 @@
+// The API and its callbacks as an OpenAPI 3.1 document for this installation, with its brand in the header names and its
+// address as the server.
+
+import {
+	PARTNER_CALLBACK,
+	PARTNER_CALLBACK_TAG,
+	partnerWebhook,
+} from "#modules/partners/api/partner-webhook.ts";
+import type { TokenRoute } from "#modules/token-api/api/route.ts";
+import {
+	describeTokenPaths,
+	NETWORK_TAG,
+	PARTNER_TAG,
+	tokenAnswerSchemas,
+} from "#modules/token-api/api/token-operations.ts";
+import { networkName } from "../../domain/network.ts";
+import type { NetworkFace } from "../../store/queries/known-network.ts";
+import {
+	BATCH_BODY,
+	CONVERSION_PAGE,
+	LISTENING,
+	ONE_CONVERSION,
+	ONE_PROGRAMME,
+	PROBLEM,
+	SIGNED_EVENT,
+} from "../answers.ts";
+import type { AppDeps } from "../deps.ts";
+import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
+import { componentSchemas } from "./json-schema.ts";
+import { describePaths } from "./operations.ts";
+import type { JsonSchema, OpenApiDocument } from "./specification.ts";
+import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
+
+const TAGS: OpenApiDocument["tags"] = [
+	{
+		name: "Conversions",
+		description: "The shop's server reports its sales and reads their status.",
+	},
+	{ name: "Programme", description: "The shop's server reads the terms that its code depends on." },
+	{ name: "Decisions", description: "The shop's server decides, by its own order ID." },
+	{ name: "Events", description: "A stream of the status changes, for developers." },
+	{
+		name: "Callbacks",
+		description: "The service sends one callback to the shop's Postback URL for each status change.",
+	},
+	{ name: "Pixel", description: "The customer's browser reports a sale; the shop's server confirms it." },
+	{
+		name: NETWORK_TAG,
+		description: "Programs of the network read and administer with an API token. These calls are not signed.",
+	},
+	{
+		name: PARTNER_TAG,
+		description:
+			"Programs of a partner read its data and create links with an API token. They are not signed.",
+	},
+	{
+		name: PARTNER_CALLBACK_TAG,
+		description:
+			"The service sends a callback to a partner's URL for each status change of a sale that is credited to the partner.",
+	},
+	{ name: "Operators", description: "For the operator of the service." },
+];
+
+/** Describes the signed API, and the calls with a token. */
+export function describeApi(instance: Instance, calls: readonly TokenRoute[]): OpenApiDocument {
+	return {
+		openapi: "3.1.1",
+		info: {
+			title: instance.name ?? "Ringback",
+			// This is the version of the API, which its paths contain. The version of the software changes more
+			// often.
+			version: "1",
+			summary:
+				"Conversions of affiliate programmes, and the signed callbacks that announce them to shops and partners",
+			description: explainSigning(instance),
+		},
+		servers: [{ url: instance.publicUrl, description: "This service" }],
+		tags: TAGS,
+		paths: { ...describePaths(instance), ...describeTokenPaths(instance, calls) },
+		webhooks: { ...webhooks(instance), partnerCallback: partnerWebhook(instance) },
+		components: {
+			schemas: namedSchemas(calls),
+			securitySchemes: securitySchemes(instance.brand),
+		},
+	};
+}
+
+function namedSchemas(calls: readonly TokenRoute[]): Record<string, JsonSchema> {
+	const schemas = componentSchemas([
+		BATCH_BODY,
+		CONVERSION_PAGE,
+		ONE_CONVERSION,
+		ONE_PROGRAMME,
+		PROBLEM,
+		...CALLBACK_BODIES,
+		PARTNER_CALLBACK,
+		LISTENING,
+		SIGNED_EVENT,
+		...tokenAnswerSchemas(calls),
+	]);
+	// The example is added here, because it has the type of the schema, and the schema definition cannot refer
+	// to it.
+	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
+	return { ...schemas, Conversion: conversion };
+}
+
+/** Time for which clients may cache the document. After an upgrade they see the new one within this time. */
+const CACHE_SECONDS = 300;
+
+/**
+ * Returns a function that returns the current document. The document is generated again if the brand or the
+ * name of the network has changed.
+ */
+export function createApiDocument(
+	{ network, publicUrl }: Pick<AppDeps, "network" | "publicUrl">,
+	calls: readonly TokenRoute[],
+): () => OpenApiDocument {
+	let cached: { face: NetworkFace; document: OpenApiDocument } | null = null;
+	return () => {
+		const { face } = network;
+		if (cached?.face !== face) {
+			cached = {
+				face,
+				document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }, calls),
+			};
+		}
+		return cached.document;
+	};
+}
+
+const DOCUMENT_HEADERS = {
+	"content-type": "application/json",
+	"cache-control": `public, max-age=${CACHE_SECONDS}`,
+	// Scripts of other sites may read the document, because tools that display an API load it from the browser.
+	"access-control-allow-origin": "*",
+};
+
+const UTF8 = new TextEncoder();
+
+/** Returns a function that answers GET /openapi.json. */
+export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => Response {
+	/** Encoded documents. All answers share one copy, so that slow readers take no memory of their own. */
+	const bodies = new WeakMap<OpenApiDocument, Uint8Array<ArrayBuffer>>();
+	return () => {
+		const document = apiDocument();
+		const body = bodies.get(document) ?? UTF8.encode(JSON.stringify(document, openAnswers, 2));
+		bodies.set(document, body);
+		return new Response(body, { headers: DOCUMENT_HEADERS });
+	};
+}
+
+/**
+ * Makes the schemas of answers accept unknown fields and words. Our own schemas are strict, so that no answer
+ * changes unnoticed. But a shop that validates answers, or generates code from the document, must not break
+ * when an answer gets another field or word. Schemas of requests stay strict, because the service accepts
+ * exactly what the document says.
+ */
+function openAnswers(key: string, value: unknown): unknown {
+	return key === "responses" || key === "schemas" ? openAll(value) : value;
+}
+
+/**
+ * Makes every nested schema accept values that are added later. The values known today stay in the document
+ * for people and code generators.
+ */
+function openAll(part: unknown): unknown {
+	return JSON.parse(JSON.stringify(part), (key, value) => {
+		if (key === "additionalProperties") return undefined;
+		if (!Array.isArray(value?.enum)) return value;
+		const { enum: words, type = "string", ...rest } = value;
+		return { ...rest, anyOf: [{ enum: words }, { type }] };
+	});
+}

@@ -1,0 +1,35 @@
+// What modules know. A module is a capability beyond the contract, such as refunds or credits of partners. The core passes
+// these values on without looking into them. Each module adds its part by declaration merging.
+
+import type { CreditWord, NOT_CREDITING } from "#modules/partners/domain/credit.ts";
+
+/** What a request tells the modules, so that they read what it needs. */
+export interface RequestNeeds {
+	programmeId: number;
+	orderId: string;
+}
+
+/** What a step tells the modules besides its move. */
+export interface StepParts {
+	personId?: number | null;
+}
+
+/** What the modules have read for a whole batch. */
+export interface BatchFacts {
+	nowMs: number;
+}
+
+/** What the modules know of one conversion, as the requests so far leave it. */
+export interface ConversionFacts {
+	/** False if the conversion was only looked at. Nothing that depends on it was read then, and it does not change. */
+	isLocked: boolean;
+}
+
+/** What modules add to the outcome of a request. */
+export interface DecidedParts {
+	/** How the sale was priced, if the request is the shop's report. */
+	credit?: PriceWord;
+}
+
+/** What the answer to a report says about its credit. */
+export type PriceWord = CreditWord | typeof NOT_CREDITING;

@@ -1,0 +1,249 @@
+// One-time sign-in links are issued and read only in this file, and used up only in accept-sign-in-link.
+
+import { findPartnerById, listPartnersOf, type Partner } from "#modules/partners/store/partners.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { PersonKind, ProgrammeRole } from "../domain/roles.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { INVITATION_DAYS, type Offer } from "../mail/letters.ts";
+import { hasPassword, hasStaffWithPassword } from "../store/queries/passwords.ts";
+import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
+import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
+import {
+	findOpenSignInLink,
+	lockAccess,
+	replaceSignInLink,
+	type SignInLink,
+} from "../store/queries/sign-in-links.ts";
+import type { Db } from "../store/store.ts";
+import type { SignInLinkPurpose } from "../store/tables/people.ts";
+import type { AccountsDeps } from "./deps.ts";
+
+/** Length of a token. 256 random bits cannot be guessed, so a plain hash is enough for the stored form. */
+const TOKEN_BYTES = 32;
+
+/**
+ * Time for which a link is valid, by purpose. The texts of the mails are in mail/letters, the page in
+ * web/sign-in/welcome-page.
+ */
+const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
+	// This link is written to the log at the first start.
+	first_staff: DAY_MS,
+	staff_invitation: INVITATION_DAYS * DAY_MS,
+	programme_invitation: INVITATION_DAYS * DAY_MS,
+	// Staff give this link to a person during a conversation. It is short-lived, because it opens an account
+	// that is in use.
+	password_link: DAY_MS,
+	operator_link: DAY_MS,
+	// An hour is enough, because the person has just asked for this mail and is waiting for it.
+	password_mail: HOUR_MS,
+	address_mail: HOUR_MS,
+};
+
+/** A programme, and the role that a person has or is offered there. */
+export interface Membership {
+	programme: Pick<Programme, "id" | "name">;
+	role: ProgrammeRole;
+}
+
+/** A partner that a person is invited to sign in for. */
+export interface PartnerMembership {
+	partner: Pick<Partner, "id" | "name">;
+	/** The programme that accepted the person's application, or undefined if there was no application. */
+	accepted?: Pick<Programme, "name"> | undefined;
+	/** The conditions of the partner's programmes, for the mail. */
+	offers?: readonly Offer[] | undefined;
+}
+
+export interface SignInLinkOrder {
+	purpose: SignInLinkPurpose;
+	/**
+	 * The recipient is a person, or an email address that may or may not have an account. The first-start link
+	 * has neither.
+	 */
+	personId?: number;
+	email?: string;
+	programmeId?: number | null;
+	partnerId?: number | null;
+	/**
+	 * The role that the invited email address is offered. It is not given for a person, who already has their
+	 * role.
+	 */
+	role?: ProgrammeRole;
+	/**
+	 * The person who created the link. Null if the command line or the first start created it, or its recipient
+	 * asked for it by mail.
+	 */
+	madeBy: number | null;
+}
+
+/**
+ * Stores a new link and returns the path of its page, which contains the only copy of the token. The caller
+ * must hold the access lock.
+ */
+export async function issueSignInLink(
+	trx: Db,
+	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
+	{ purpose, personId, email, programmeId, partnerId, role, madeBy }: SignInLinkOrder,
+): Promise<string> {
+	const token = random.hex(TOKEN_BYTES);
+	const nowMs = clock.nowMs();
+	await replaceSignInLink(trx, {
+		public_id: makeId("lnk", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		purpose,
+		token_hash: sha256Hex(token),
+		person_id: personId ?? null,
+		email: email ?? null,
+		programme_id: programmeId ?? null,
+		partner_id: partnerId ?? null,
+		role: role ?? null,
+		made_by: madeBy,
+		created_at_ms: nowMs,
+		expires_at_ms: nowMs + LIFE_MS[purpose],
+		withdrawn: null,
+	});
+	return `/welcome/${token}`;
+}
+
+/**
+ * Issues the link that creates the first staff account. Every start issues a new link, which replaces the
+ * previous one. Returns null once a member of staff can sign in. It returns only the path of the link,
+ * because the public address is not known yet.
+ */
+export async function makeFirstStaffPath(
+	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
+): Promise<string | null> {
+	return deps.store.transact(async (trx) => {
+		await lockAccess(trx);
+		if (await hasStaffWithPassword(trx)) return null;
+		return issueSignInLink(trx, deps, { purpose: "first_staff", madeBy: null });
+	});
+}
+
+export type OpenedSignInLink =
+	/** The first start. The visitor enters a name and an email address. */
+	| { kind: "first" }
+	/**
+	 * An account without a password. The person enters a name and a password. `partnerName` is the partner that
+	 * they were invited for. `inviter` is the colleague who invited a member of the staff. See `findColleague`.
+	 */
+	| { kind: "join"; person: Person; partnerName: string | null; inviter: string | null }
+	/** An owner's invitation to a programme. `person` is null if the address has no account yet. */
+	| {
+			kind: "programme";
+			email: string;
+			person: Person | null;
+			programme: Programme;
+			role: ProgrammeRole;
+			hasAccount: boolean;
+			inviter: string | null;
+	  }
+	/** An invitation by a partner's people. `person` is null if the address has no account yet. */
+	| {
+			kind: "partner";
+			email: string;
+			person: Person | null;
+			partner: Partner;
+			hasAccount: boolean;
+			inviter: string | null;
+	  }
+	/** A new email address for an account. No other account had this address when the link was read. */
+	| { kind: "address"; person: Person; email: string }
+	/** A new password that replaces the present one. */
+	| { kind: "password"; person: Person };
+
+/**
+ * Returns what the page of a link must offer. It does not use up the link, because mail scanners open links
+ * too.
+ */
+export async function findSignInLink(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	token: string,
+): Promise<Result<OpenedSignInLink>> {
+	const read = await readSignInLink(store.db, token, clock.nowMs());
+	return read === undefined ? linkNotValid() : succeed(read.opened);
+}
+
+/** Returns a link and what it offers, or undefined if the link no longer works or has nothing left to do. */
+export async function readSignInLink(
+	db: Db,
+	token: string,
+	nowMs: number,
+): Promise<{ link: SignInLink; opened: OpenedSignInLink } | undefined> {
+	const link = await findOpenSignInLink(db, sha256Hex(token), nowMs);
+	const opened = link && (await openSignInLink(db, link));
+	return link && opened && { link, opened };
+}
+
+async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLink | undefined> {
+	const { purpose, email, person_id: personId } = link;
+	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
+	// An invitation by an owner or by a partner's people is for an email address. An invitation by staff is for a
+	// person, who already has their role.
+	if (purpose === "programme_invitation" && email !== null) {
+		return link.partner_id === null
+			? openOwnersInvitation(db, link, email)
+			: openPartnersInvitation(db, link, link.partner_id, email);
+	}
+	const person = personId === null ? undefined : await findPersonById(db, personId);
+	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
+	if (purpose === "address_mail") {
+		const isFree = email !== null && (await findPersonByEmail(db, email)) === undefined;
+		return isFree ? { kind: "address", person, email } : undefined;
+	}
+	const hasJoined = await hasPassword(db, person.id);
+	const isForPassword = purpose === "password_link" || purpose === "password_mail";
+	if (purpose !== "operator_link" && hasJoined !== isForPassword) return undefined;
+	if (hasJoined) return { kind: "password", person };
+	const partners = link.programme_id === null ? await listPartnersOf(db, person.id) : [];
+	const newest = partners.findLast(({ archived_at_ms }) => archived_at_ms === null);
+	const inviter = person.kind === "staff" ? await findColleague(db, link.made_by, "staff") : null;
+	return { kind: "join", person, partnerName: newest?.name ?? null, inviter };
+}
+
+/**
+ * Returns the email address of the person who made an invitation, or null if nobody of this kind did. Invited people
+ * learn which colleague invites them. Shops and partners do not learn which member of the staff it was.
+ */
+export async function findColleague(db: Db, madeBy: number | null, kind: PersonKind): Promise<string | null> {
+	const inviter = madeBy === null ? undefined : await findPersonById(db, madeBy);
+	return inviter?.kind === kind ? inviter.email : null;
+}
+
+async function openOwnersInvitation(
+	db: Db,
+	{ programme_id: programmeId, role, made_by: madeBy }: SignInLink,
+	email: string,
+): Promise<OpenedSignInLink | undefined> {
+	if (programmeId === null || role === null) return undefined;
+	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
+	const person = await findPersonByEmail(db, email);
+	// Staff see every programme without having a role in it, so they have nothing to accept.
+	if (programme === undefined || person?.kind === "staff") return undefined;
+	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
+	const inviter = await findColleague(db, madeBy, "shop");
+	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount, inviter };
+}
+
+async function openPartnersInvitation(
+	db: Db,
+	{ made_by: madeBy }: SignInLink,
+	partnerId: number,
+	email: string,
+): Promise<OpenedSignInLink | undefined> {
+	const partner = await findPartnerById(db, partnerId);
+	const person = await findPersonByEmail(db, email);
+	// Staff see every partner without signing in for it, so they have nothing to accept.
+	if (partner === undefined || person?.kind === "staff") return undefined;
+	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
+	const inviter = await findColleague(db, madeBy, "shop");
+	return { kind: "partner", email, person: person ?? null, partner, hasAccount, inviter };
+}
+
+export function linkNotValid(): ReturnType<typeof refuse> {
+	return refuse(
+		"link_not_valid",
+		"This link no longer works. It was used, it has expired, or a newer one has replaced it. Ask for a new one.",
+	);
+}

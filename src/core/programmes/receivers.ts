@@ -1,0 +1,155 @@
+// Changes to a receiver of callbacks, which is the shop of a programme or a partner. Both have a URL, signing secrets and
+// callbacks that people send again. The use cases take the public id of the programme or partner, and this file finds the
+// receiver, checks the actor's right and says whom the audit entry is about.
+
+import { findPartner, lockPartner, type Partner } from "#modules/partners/store/partners.ts";
+import type { AuditAction } from "../domain/action.ts";
+import { judgeErasedPartner } from "../domain/erasure.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { isPartnerId } from "../domain/id.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
+import {
+	type Actor,
+	forPartner,
+	inProgramme,
+	type Permission,
+	personIdOf,
+	transactAs,
+} from "../people/actor.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import type { Locked } from "../store/locked.ts";
+import type { AuditNote } from "../store/queries/audit.ts";
+import { findProgramme, type Programme } from "../store/queries/programmes.ts";
+import {
+	findPartnerReceiver,
+	insertPartnerReceiver,
+	lockPartnerReceiver,
+	type ReceiverColumns,
+} from "../store/queries/receivers.ts";
+import type { Db } from "../store/store.ts";
+import { changeLocked } from "./programmes.ts";
+
+/** The shop of a programme as a receiver of callbacks. */
+export type CalledShop = Pick<Programme, "id" | "receiver_id">;
+
+/** A partner as a receiver of callbacks. */
+export interface CalledPartner {
+	receiver_id: ReceiverId;
+	partner: Pick<Partner, "id" | "public_id">;
+}
+
+export type CalledReceiver = CalledShop | CalledPartner;
+
+/** Returns the permission to change a receiver and to send its callbacks. */
+export function receiverPermission(receiver: CalledReceiver): Permission {
+	return "partner" in receiver ? forPartner(receiver.partner.id) : inProgramme(receiver.id, "integrate");
+}
+
+export interface ReceiverChange {
+	trx: Db;
+	receiver: Locked<ReceiverColumns>;
+	owner: ReceiverOwner;
+	/** The person who makes the change, for the audit log, or null if no person does. */
+	personId: number | null;
+	nowMs: number;
+}
+
+/** The party that a receiver belongs to. */
+export interface ReceiverOwner {
+	kind: "shop" | "partner";
+	id: number;
+	public_id: string;
+}
+
+/** Returns whether there is a programme or partner with this public id. */
+export async function isKnownOwner(db: Db, publicId: string): Promise<boolean> {
+	return ((await findProgramme(db, publicId)) ?? (await findPartner(db, publicId))) !== undefined;
+}
+
+/** Changes that are audited for shops and for partners, with their actions. */
+const ACTIONS = {
+	urlSaved: { shop: "postback_url.saved", partner: "partner.url_saved" },
+	urlRemoved: { shop: "postback_url.removed", partner: "partner.url_removed" },
+	secretPrepared: { shop: "secret.prepared", partner: "partner.secret_prepared" },
+	secretActivated: { shop: "secret.activated", partner: "partner.secret_activated" },
+	secretDiscarded: { shop: "secret.discarded", partner: "partner.secret_discarded" },
+	secretEnded: { shop: "secret.ended", partner: "partner.secret_ended" },
+} as const satisfies Readonly<Record<string, Readonly<Record<ReceiverOwner["kind"], AuditAction>>>>;
+
+/**
+ * Returns the audit entry for a change. The entry of a programme names the object as its subject. The subject of a
+ * partner's entry is the partner itself, because its people are mailed by that, and the detail names the object.
+ */
+export function noteOn(
+	{ owner, personId }: Pick<ReceiverChange, "owner" | "personId">,
+	change: keyof typeof ACTIONS,
+	{ object, detail }: { object?: string; detail?: string },
+): AuditNote {
+	if (owner.kind === "shop") {
+		const action = ACTIONS[change].shop;
+		return { personId, programmeId: owner.id, action, subject: object ?? null, detail: detail ?? null };
+	}
+	const action = ACTIONS[change].partner;
+	return { personId, action, subject: owner.public_id, detail: object ?? detail ?? null };
+}
+
+/**
+ * Runs a transaction that holds the lock of the programme or partner and checks that the actor may still change its
+ * receiver. If a partner has no receiver yet, the change is refused, or `addsReceiver` adds one. Afterwards the caches of
+ * this process and all engines read again what may have changed.
+ */
+export function changeReceiver<Value>(
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	ownerPublicId: string,
+	actor: Actor,
+	work: (change: ReceiverChange) => Promise<Result<Value>>,
+	addsReceiver = false,
+): Promise<Result<Value>> {
+	if (isPartnerId(ownerPublicId)) {
+		return changePartnerReceiver(deps, ownerPublicId, actor, work, addsReceiver);
+	}
+	return changeLocked(deps, ownerPublicId, actor, ({ trx, programme, personId, nowMs }) => {
+		const { id, public_id } = programme;
+		return work({ trx, receiver: programme, owner: { kind: "shop", id, public_id }, personId, nowMs });
+	});
+}
+
+async function changePartnerReceiver<Value>(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	partnerPublicId: string,
+	actor: Actor,
+	work: (change: ReceiverChange) => Promise<Result<Value>>,
+	addsReceiver: boolean,
+): Promise<Result<Value>> {
+	const partner = await findPartner(store.db, partnerPublicId);
+	if (partner === undefined) return refuse("unknown_partner", `There is no partner ${partnerPublicId}.`);
+	const { id, public_id } = partner;
+	const done = await transactAs(store, actor, forPartner(id), async (trx) => {
+		// Two people who save the first URL at the same moment would otherwise both add a receiver.
+		const locked = await lockPartner(trx, id);
+		const judged = locked === undefined ? succeed(true) : judgeErasedPartner(locked);
+		if (!judged.ok) return judged;
+		const receiver = locked === undefined ? undefined : await lockReceiverOf(trx, id, addsReceiver);
+		if (receiver === undefined) {
+			return refuse("no_postback_url", "No callback URL was saved for this partner yet. Save one first.");
+		}
+		const owner: ReceiverOwner = { kind: "partner", id, public_id };
+		return work({ trx, receiver, owner, personId: personIdOf(actor), nowMs: clock.nowMs() });
+	});
+	if (!done.ok) return done;
+	const receiver = await findPartnerReceiver(store.db, id);
+	if (receiver !== undefined) store.announceTargetChange(receiver.receiver_id);
+	return done;
+}
+
+/** Locks the receiver of a partner whose lock the caller holds. */
+async function lockReceiverOf(
+	trx: Db,
+	partnerId: number,
+	addsReceiver: boolean,
+): Promise<Locked<ReceiverColumns> | undefined> {
+	const existing = await lockPartnerReceiver(trx, partnerId);
+	if (existing !== undefined || !addsReceiver) return existing;
+	await insertPartnerReceiver(trx, partnerId);
+	return lockPartnerReceiver(trx, partnerId);
+}

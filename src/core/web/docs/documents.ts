@@ -1,0 +1,100 @@
+// Reads the documents that `npm run docs` rendered into docs/rendered/. Each document has the path of its
+// page.
+
+import { GUIDE_PARTS } from "../../../operations-guide.ts";
+import { readShippedFile } from "../../../shipped-files.ts";
+import { EXPLAINED_CODES } from "../../domain/fault.ts";
+import { type ExampleValues, fillIn } from "../examples.ts";
+import * as paths from "../paths.ts";
+import { PUBLIC_DOCUMENTS } from "./document-list.ts";
+
+export const DOCUMENT_PATHS: readonly string[] = [
+	...PUBLIC_DOCUMENTS.map(({ path }) => path),
+	...EXPLAINED_CODES.map(paths.problemPath),
+	paths.OPERATIONS_PATH,
+	...GUIDE_PARTS.map(({ name }) => paths.operationsPath(name)),
+];
+
+export interface DocsDocument {
+	title: string;
+	/** Markup of the document without its title. */
+	body: string;
+	/**
+	 * Sections of the document. The first is the text before the first heading, and each further one belongs to
+	 * a heading.
+	 */
+	sections: readonly DocsSection[];
+}
+
+interface DocsSection {
+	/** Id of the section's heading, or the empty string for the text before the first heading. */
+	id: string;
+	title: string;
+	/** Level of the section's heading, from 1 for the title to 4. */
+	depth: number;
+	/** Text below the section's heading, on one line. */
+	text: string;
+}
+
+/** Returns the path of the file that `npm run docs` writes for a page. */
+export function renderedPagePath(path: string): string {
+	return `docs/rendered${path}.html`;
+}
+
+/** Returns the path of the Markdown that `npm run docs` writes for a page. */
+export function renderedMarkdownPath(path: string): string {
+	return `docs/rendered${path}.md`;
+}
+
+/** Returns true for the pages that only staff may read. */
+export function isForStaff(path: string): boolean {
+	return path.startsWith(paths.OPERATIONS_PATH);
+}
+
+export function readDocument(path: string, values: ExampleValues): DocsDocument {
+	const markup = fillDocument(path, readShippedFile(renderedPagePath(path)), values);
+	const sections = markup.split(/(?=<h[234] id=")/).map(readSection);
+	return { title: sections[0]?.title ?? "", body: markup.replace(/^<h1>.*?<\/h1>/, ""), sections };
+}
+
+/** Returns a page as Markdown for programs. */
+export function readMarkdown(path: string, values: ExampleValues): string {
+	return fillDocument(path, readShippedFile(renderedMarkdownPath(path)), values);
+}
+
+/** Fills in this network's values, except in the operations guide, because that describes every installation. */
+function fillDocument(path: string, text: string, values: ExampleValues): string {
+	return isForStaff(path) ? text : fillIn(text, values);
+}
+
+/** Parses the markup of one section. The markup was written by docs/markdown.ts. */
+function readSection(markup: string): DocsSection {
+	const match = /^<h(\d)(?: id="([^"]*)")?>(.*?)<\/h\d>(.*)$/s.exec(markup);
+	if (match === null) throw new Error("a section begins with its heading");
+	const [, depth, id = "", title = "", text = ""] = match;
+	return { id, title: plainText(title), depth: Number(depth), text: plainText(text) };
+}
+
+/** Elements that are left out of a section's plain text, such as buttons. */
+const CONTROLS = /<(button|caption)\b.*?<\/\1>|<a class="heading-link".*?<\/a>/gs;
+
+/** Returns the plain text of our own markup on one line. A dot separates the cells of a table. */
+function plainText(markup: string): string {
+	return markup
+		.replace(CONTROLS, "")
+		.replace(/<\/t[dh]>(?=<t[dh])/g, " · ")
+		.replace(/<\/(?:t[dh]|tr|li|p|div)>/g, " ")
+		.replace(/<[^>]+>/g, "")
+		.replace(/&(?:lt|gt|quot|#39|#x27|amp);/g, (entity) => CHARACTERS[entity] ?? entity)
+		.replace(/\s+/g, " ")
+		.trim();
+}
+
+const CHARACTERS: Readonly<Record<string, string>> = {
+	"&lt;": "<",
+	"&gt;": ">",
+	"&quot;": '"',
+	"&#39;": "'",
+	"&#x27;": "'",
+	"&amp;": "&",
+};

@@ -1,0 +1,53 @@
+// Tests the page /downloads, and the package files below it, which npm downloads.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { createApp } from "../../../app.ts";
+import { DOWNLOADS, downloadUrl, PLUGIN_DOWNLOADS } from "../downloads.ts";
+import { openTestSite } from "../test-site.test-support.ts";
+
+const [PRESENT] = DOWNLOADS;
+const PATH = `/downloads/${PRESENT.file}`;
+
+test("a visitor sees the commands to install the package from this network, and its checksums", async (t) => {
+	const site = await openTestSite(t);
+	const { text } = await site.browser().open("/downloads");
+	const url = downloadUrl(site.deps.publicUrl);
+	assert.equal(url, `${site.deps.publicUrl}${PATH}`);
+	const plain = text.replace(/<[^>]+>/g, "");
+	for (const shown of [`npm install ${url}`, `npx -p ${url} ringback`, PRESENT.sha256, PRESENT.integrity]) {
+		assert.ok(plain.includes(shown), shown);
+	}
+	assert.ok(text.includes(`<a href="${PATH}">`));
+});
+
+test("the library and the Vendure plugin match their checksums and may be cached permanently", async (t) => {
+	const site = await openTestSite(t);
+	for (const { file, sha256, integrity } of [PRESENT, PLUGIN_DOWNLOADS[0]]) {
+		const answer = await createApp(site.deps).request(`/downloads/${file}`);
+		const bytes = Buffer.from(await answer.arrayBuffer());
+		assert.equal(answer.status, 200);
+		assert.equal(createHash("sha256").update(bytes).digest("hex"), sha256);
+		assert.equal(`sha512-${createHash("sha512").update(bytes).digest("base64")}`, integrity);
+		assert.match(gunzipSync(bytes).toString("latin1"), /^package\/package\.json\0/);
+		const header = (name: string) => answer.headers.get(name);
+		assert.equal(header("cache-control"), "public, max-age=31536000, immutable");
+		assert.equal(header("content-type"), "application/gzip");
+		assert.equal(header("content-disposition"), `attachment; filename="${file}"`);
+		assert.equal(header("x-content-type-options"), "nosniff");
+		assert.match(header("content-security-policy") ?? "", /^default-src 'none'/);
+		assert.equal(header("set-cookie"), null);
+	}
+});
+
+test("an unknown file name gets 404 without cache headers", async (t) => {
+	const site = await openTestSite(t);
+	for (const name of ["ringback-receiver-99.0.0.tgz", "versions.json", "..%2Fpackage.json", "toString"]) {
+		const answer = await createApp(site.deps).request(`/downloads/${name}`);
+		assert.equal(answer.status, 404, name);
+		assert.doesNotMatch(answer.headers.get("cache-control") ?? "", /public|max-age/, name);
+	}
+	assert.notEqual((await createApp(site.deps).request(PATH, { method: "POST" })).status, 200);
+});

@@ -1,0 +1,38 @@
+// Tests the examples on /docs in each language. They must contain this network's brand and address.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { highlight } from "../../../../docs/highlight.ts";
+import { readExample } from "../../../../docs/source-files.ts";
+import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
+import { openTestSite } from "../test-site.test-support.ts";
+
+test("each language shows its receiver and sender, and an unknown language shows the first one", async (t) => {
+	const site = await openTestSite(t);
+	const { publicUrl, network } = site.deps;
+	const { brand } = network.face;
+	const open = async (query: string) => (await site.browser().open(`/docs${query}`)).text;
+	for (const { value, label, fence } of EXAMPLE_LANGUAGES) {
+		const text = await open(`?lang=${value}`);
+		for (const kind of ["receiver", "sender"] as const) {
+			const code = highlight(fillIn(readExample(value, kind), { publicUrl, brand }), fence);
+			assert.ok(text.includes(`<code>${code}</code>`), `${value} ${kind}`);
+			assert.ok(
+				text.includes(
+					`<a href="/docs?lang=${value}#${kind}-code" aria-current="true">${escapeHtml(label)}</a>`,
+				),
+			);
+		}
+		assert.equal(text.split('aria-current="true"').length, 4, "the document, and one tab a kind");
+	}
+	assert.equal(await open("?lang=%3Cscript%3E"), await open(""));
+});
+
+function escapeHtml(text: string): string {
+	return text
+		.replaceAll("&", "&amp;")
+		.replaceAll("<", "&lt;")
+		.replaceAll(">", "&gt;")
+		.replaceAll('"', "&quot;")
+		.replaceAll("'", "&#39;");
+}

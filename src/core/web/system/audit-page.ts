@@ -1,0 +1,236 @@
+// The page /system/audit with the audit log of the whole installation. It can be searched by person, action,
+// programme and period, and exported as a CSV file.
+
+import * as z from "zod";
+import { originOf } from "#modules/jobs/web/job-page.ts";
+import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import { STORED_ACTIONS, sayAction } from "../../domain/action.ts";
+import { foldMailAddress } from "../../domain/display-name.ts";
+import { isPartnerId } from "../../domain/id.ts";
+import { showOrderId } from "../../domain/visible-text.ts";
+import { dayIn } from "../../domain/zone-day.ts";
+import {
+	type AuditFilter,
+	type AuditSubjects,
+	type ListedAuditEntry,
+	listAudit,
+	readAllAudit,
+	readAuditSubjects,
+} from "../../store/queries/audit-list.ts";
+import type { ListPage } from "../../store/queries/list-page.ts";
+import { findPersonByEmail } from "../../store/queries/people.ts";
+import { findProgramme } from "../../store/queries/programmes.ts";
+import { answerCsv } from "../conversions/csv-answer.ts";
+import {
+	choice,
+	cursorOf,
+	day,
+	declareFilters,
+	filterBar,
+	notUnderstood,
+	type Pages,
+	pager,
+	pagesOf,
+	spanOfDays,
+	UNSEEN,
+} from "../filter-query.ts";
+import { answerPage, type PageDeps, type WebContext, type WebDeps } from "../page.ts";
+import {
+	AUDIT_EXPORT_PATH,
+	AUDIT_PATH,
+	bulkJobPath,
+	conversionPath,
+	deliveryPath,
+	earningsPath,
+	keysPath,
+	peoplePath,
+	settingsPath,
+	withQuery,
+} from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { systemTabs } from "./system-page.ts";
+
+const PAGE_ROWS = 50;
+const ACTIONS = STORED_ACTIONS.toSorted((one, other) => (sayAction(one) < sayAction(other) ? -1 : 1));
+
+const FILTERS = declareFilters({
+	person: {
+		schema: z.string().transform(foldMailAddress),
+		field: (field) => ui.textField({ ...field, label: "Person's email", type: "search" }),
+	},
+	action: choice("What was done", "Anything", ACTIONS, sayAction),
+	programme: {
+		schema: z.string().trim(),
+		field: (field) => ui.textField({ ...field, label: "Programme ID", type: "search", placeholder: "prg_…" }),
+	},
+	from: day("First day"),
+	to: day("Last day"),
+	after: UNSEEN,
+});
+
+export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { filters, filter } = await readAuditFilters(c, deps);
+	const { query } = filters;
+	const list = { name: "audit log", path: AUDIT_PATH, query, cursorName: "after" };
+	const page =
+		filter === null
+			? null
+			: await listAudit(deps.store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const { after: _, ...shown } = query;
+	const isFiltered = Object.keys(filters.typed).length > 0;
+	return answerPage(c, {
+		title: "Audit log",
+		active: "system",
+		status: page === null ? 422 : 200,
+		body: html`${ui.pageHeader({
+			title: "Audit log",
+			hint: "Who did what, the newest first. We store the IP address of each sign-in and of each change to an account.",
+			...(page === null
+				? {}
+				: { actions: ui.linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
+		})}${systemTabs("audit")}${ui.section({
+			id: "audit",
+			title: "Entries",
+			body: html`${filterBar({
+				action: AUDIT_PATH,
+				label: "Filter the audit log",
+				fields: FILTERS.fields(filters, ["person", "action", "programme", "from", "to"], {
+					zone: c.get("network").timeZone,
+				}),
+				...(isFiltered ? { clearHref: AUDIT_PATH } : {}),
+			})}${
+				page === null
+					? notUnderstood(html`Correct it above, or <a href="${AUDIT_PATH}">see all entries</a>.`)
+					: table(
+							page,
+							await readAuditSubjects(deps.store.db, page.rows),
+							pagesOf(deps, list, page),
+							c.get("network").timeZone,
+						)
+			}`,
+		})}`,
+	});
+}
+
+export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { filter } = await readAuditFilters(c, deps);
+	if (filter === null) return showAudit(c, deps);
+	const { store, clock } = deps;
+	const { timeZone: zone } = c.get("network");
+	const lines = csvFile(COLUMNS, readAllAudit(store.reader, filter, CSV_BATCH_ROWS), {
+		separator: ",",
+		zone,
+	});
+	return answerCsv(c, deps, `audit-${dayIn(clock.nowMs(), zone)}.csv`, lines);
+}
+
+const COLUMNS: CsvColumns<ListedAuditEntry> = [
+	["at", ({ at_ms }) => at_ms, "time"],
+	["person", ({ email }) => email ?? ""],
+	["action", ({ action }) => action],
+	["programme", ({ programme }) => programme ?? ""],
+	["programmeName", ({ programmeName }) => programmeName ?? ""],
+	["subject", ({ subject }) => subject ?? ""],
+	["detail", ({ detail }) => detail ?? ""],
+	["address", ({ address }) => address ?? ""],
+	["token", ({ tokenName }) => tokenName ?? ""],
+];
+
+/** Reads the filters from the address. `filter` is null if one of them is invalid, or names nobody and nothing. */
+async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
+	const read = FILTERS.read(new URL(c.req.url).search);
+	const { person, programme, action } = read.query;
+	const foundPerson = person === undefined ? undefined : await findPersonByEmail(db, person);
+	const foundProgramme = programme === undefined ? undefined : await findProgramme(db, programme);
+	const problems = {
+		...read.problems,
+		...(person !== undefined && foundPerson === undefined
+			? { person: "There is no account with this address. Enter the whole address." }
+			: {}),
+		...(programme !== undefined && foundProgramme === undefined
+			? { programme: "There is no such programme. Copy the ID from its settings." }
+			: {}),
+	};
+	const filters = { ...read, problems };
+	if (Object.keys(problems).length > 0) return { filters, filter: null };
+	const filter: AuditFilter = {
+		action,
+		personId: foundPerson?.id,
+		programmeId: foundProgramme?.id,
+		...spanOfDays(read.query, c.get("network").timeZone),
+	};
+	return { filters, filter };
+}
+
+function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages, zone: string): Html {
+	return html`${ui.dataTable<ListedAuditEntry>({
+		caption: "Audit entries, the newest first",
+		rows: page.rows,
+		stacks: "tight",
+		empty: ui.emptyState({ title: "Nothing found", text: "No entries match." }),
+		columns: [
+			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
+			{ title: "Who", cell: whoCell },
+			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
+			{ title: "Programme", cell: programmeCell },
+			{ title: "Details", cell: (entry) => auditDetails(entry, subjects) },
+		],
+	})}${ui.zoneNote(zone)}${pager(pages)}`;
+}
+
+function whoCell({ email, name, address, tokenName }: ListedAuditEntry): Html {
+	const from = [
+		address === null ? null : html`<span class="secondary">from ${address}</span>`,
+		tokenName === null ? null : html`<span class="secondary break">with the API token ${tokenName}</span>`,
+	];
+	if (email === null) return html`<span class="faint">command line or service</span>${from}`;
+	if (name === null || name === "") return html`<span class="who">${ui.emailText(email)}</span>${from}`;
+	return html`<span class="who">${name}</span><span class="secondary">${ui.emailText(email)}</span>${from}`;
+}
+
+function programmeCell({ programme, programmeName }: ListedAuditEntry): Content {
+	return programme === null
+		? null
+		: html`<a class="break" href="${settingsPath(programme)}">${programmeName}</a>`;
+}
+
+/** Shows the thing or person that the entry is about, and the details. */
+function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
+	const { subject, detail, programme } = entry;
+	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
+	// The detail of an entry about a key already contains the key's name.
+	if (subject?.startsWith("key_") && programme !== null) {
+		return words(html`<a href="${keysPath(programme)}#keys">${detail ?? subject}</a>`);
+	}
+	const about = subject === null ? null : subjectOf(subject, entry, subjects);
+	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
+}
+
+/**
+ * Shows the name of the thing or person that the entry is about, with a link if it has a page. If it no
+ * longer exists, shows its id.
+ */
+function subjectOf(
+	subject: string,
+	{ programme, programmeName }: ListedAuditEntry,
+	subjects: AuditSubjects,
+): Content {
+	if (isPartnerId(subject)) return html`<a href="${earningsPath(subject)}">${subject}</a>`;
+	const person = subjects.people.get(subject);
+	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
+	if (programme === null) return who;
+	if (subject === programme) return programmeName;
+	const orderId = subjects.orders.get(subject);
+	if (orderId !== undefined) {
+		return html`<a href="${conversionPath(programme, subject)}">order ${showOrderId(orderId)}</a>`;
+	}
+	const callback = subjects.callbacks.get(subject);
+	if (callback !== undefined) {
+		const { event, orderId: order } = callback;
+		return html`<a href="${deliveryPath(programme, subject)}">${event} for order ${showOrderId(order)}</a>`;
+	}
+	const job = subjects.jobs.get(subject);
+	if (job !== undefined) return html`<a href="${bulkJobPath(programme, subject)}">${originOf(job)}</a>`;
+	return person === undefined ? subject : html`<a href="${peoplePath(programme)}">${who}</a>`;
+}

@@ -1,0 +1,403 @@
+// The page /statements, for staff. They prepare the statements of a month, see which ones are to be paid, and mark them as
+// paid.
+
+import type { StatusCode } from "hono/utils/http-status";
+import * as z from "zod";
+import type { Fault } from "#core/domain/fault.ts";
+import { formatMinor } from "#core/domain/money.ts";
+import { dayIn } from "#core/domain/zone-day.ts";
+import { selectAll } from "#core/web/conversion-ui.ts";
+import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
+import { digitsOf } from "#core/web/conversions/list-query.ts";
+import {
+	choice,
+	cursorOf,
+	declareFilters,
+	filterBar,
+	notUnderstood,
+	pager,
+	pagesOf,
+	UNSEEN,
+} from "#core/web/filter-query.ts";
+import { declareForm, readTextFields } from "#core/web/form.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "#core/web/page.ts";
+import * as paths from "#core/web/paths.ts";
+import { statementJobPath, statementPath, withQuery } from "#core/web/paths.ts";
+import * as ui from "#core/web/ui.ts";
+import { type Content, type Html, html } from "#core/web/ui.ts";
+import { listJobs } from "#modules/jobs/store/jobs.ts";
+import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
+import { jobTable } from "#modules/jobs/web/upload-page.ts";
+import { monthBefore, monthIn, STATEMENT_STATES, sayMonth } from "../domain/statement.ts";
+import {
+	countToPay,
+	findUnpayable,
+	type ListedStatement,
+	listStatementMonths,
+	listStatements,
+	type StatementSum,
+	sumStatements,
+} from "../store/statements.ts";
+import { confirmCompared, refuseUncompared } from "../use-cases/compared-payments.ts";
+import { payoutFile } from "../use-cases/files.ts";
+import { type PaymentInput, payStatements } from "../use-cases/payments.ts";
+import { COMPARED_FORM, comparisonSection, isUncompared } from "./restored.ts";
+import { detailsLinks, issuedOn, noDetailsMark, STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
+
+const PAGE_ROWS = 50;
+/** Number of months for which statements can be prepared. Older entries are part of a later month's statements. */
+const MONTHS_OFFERED = 12;
+/** Number of months in the filter of the list, which are ten years. */
+const MONTHS_LISTED = 120;
+const ALL_MONTHS = "all";
+
+const PREPARE_FORM = declareForm({
+	month: { label: "Month", options: [], isRequired: true },
+});
+
+async function readList(c: WebContext, { store }: PageDeps) {
+	const months = await listStatementMonths(store.reader, MONTHS_LISTED);
+	const filters = declareFilters({
+		month: choice("Month", "Newest month", [ALL_MONTHS, ...months], (month) =>
+			month === ALL_MONTHS ? "All months" : sayMonth(month),
+		),
+		state: choice("State", "Any", STATEMENT_STATES, (state) => STATE_WORDS[state]),
+		cursor: UNSEEN,
+	});
+	const read = filters.read(new URL(c.req.url).search);
+	const chosen = read.query.month ?? months[0];
+	const month = chosen === ALL_MONTHS ? undefined : chosen;
+	return {
+		isUnderstood: Object.keys(read.problems).length === 0,
+		// The form above the list has a field with the same name, so the ids of the filters have a prefix.
+		fields: filters.fields(
+			{ ...read, typed: { ...read.typed, ...(chosen === undefined ? {} : { month: chosen }) } },
+			["month", "state"],
+			{ prefix: "list-" },
+		),
+		hasAny: months.length > 0,
+		filter: { month, state: read.query.state },
+		list: {
+			name: "statements",
+			path: paths.STATEMENTS_PATH,
+			query: read.query,
+			cursorName: "cursor",
+		},
+	};
+}
+
+/** A form of payments that was refused. The page shows it again as it was sent. */
+interface RefusedPayment {
+	fault: Fault;
+	/** Public ids of the statements that were selected. */
+	ticked: readonly string[];
+	typed: PaymentInput;
+}
+
+export async function showStatements(
+	c: WebContext,
+	deps: PageDeps,
+	refused?: RefusedPayment,
+): Promise<Response> {
+	const read = await readList(c, deps);
+	const { month } = read.filter;
+	// Adding up the statements of all months could take long, and nobody pays by that sum.
+	const sums = month === undefined ? [] : await sumStatements(deps.store.reader, { month });
+	const title = "Statements";
+	const comparison = await comparisonSection(c, deps);
+	return answerPage(c, {
+		title,
+		active: "statements",
+		...(read.isUnderstood ? {} : { status: 422 }),
+		body: [
+			ui.pageHeader({
+				title,
+				hint: "What you owe partners, month by month, and what you have paid.",
+				actions: [
+					ui.linkButton({ label: "Upload payments", href: paths.PAYMENTS_PATH }),
+					read.hasAny && comparison === null
+						? ui.linkButton({
+								label: "Payout file",
+								href: withQuery(paths.PAYOUT_FILE_PATH, { month: month ?? ALL_MONTHS }),
+							})
+						: null,
+				],
+			}),
+			comparison,
+			prepareSection(c, deps),
+			await jobsSection(c, deps),
+			read.isUnderstood ? await unpaidMessages(deps, read, sums) : null,
+			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${
+				read.hasAny
+					? filterBar({ action: paths.STATEMENTS_PATH, label: "Filter statements", fields: read.fields })
+					: null
+			}${
+				read.isUnderstood
+					? await renderList(c, deps, read, sums, refused)
+					: notUnderstood("Correct the field marked above. Nothing is listed until then.")
+			}</div>`,
+		],
+	});
+}
+
+function prepareSection(c: WebContext, { clock }: PageDeps): Html {
+	const { timeZone: zone } = c.get("network");
+	const present = monthIn(clock.nowMs(), zone);
+	const months = [present];
+	while (months.length < MONTHS_OFFERED) months.push(monthBefore(months.at(-1) ?? present));
+	const options = months.map((month) => ({
+		value: month,
+		label: month === present ? `${sayMonth(month)} (not over yet)` : sayMonth(month),
+	}));
+	return ui.section({
+		id: "prepare",
+		title: "Prepare statements",
+		hint: `Collects everything up to the end of the month (${zone}) that no statement contains yet. You see a preview first, and nothing is final before you issue it.`,
+		body: ui.padded(
+			PREPARE_FORM.show(c, {
+				action: `${paths.STATEMENTS_PATH}/prepare`,
+				values: { month: months[1] },
+				looks: { month: { options } },
+				rows: ({ fields }) =>
+					html`<div class="row-end">${fields()}${ui.button({ label: "Prepare statements", tone: "primary" })}</div>`,
+				send: html``,
+			}),
+		),
+	});
+}
+
+/** Maximum number of partners without payment details that the page names. */
+const PARTNERS_NAMED = 10;
+
+/**
+ * Says which statements the payout file leaves out, and how many of other months are to be paid. The list and the file
+ * have the newest month unless another one is chosen, so older statements would be forgotten.
+ */
+async function unpaidMessages(
+	{ store }: PageDeps,
+	{ filter: { month }, hasAny }: Awaited<ReturnType<typeof readList>>,
+	sums: readonly StatementSum[],
+): Promise<Content> {
+	if (!hasAny) return null;
+	const { statements, partners, partnerCount } = await findUnpayable(store.reader, month, PARTNERS_NAMED);
+	const more = partnerCount - partners.length;
+	const named = html`${detailsLinks(partners.map(({ public_id: id, name }) => ({ id, name })))}${more > 0 ? ` and ${ui.countOf(more, "other")}` : ""}`;
+	const leftOut =
+		statements === 0
+			? null
+			: ui.message(
+					"warn",
+					html`The payout file leaves out ${ui.countOf(statements, "statement")}, because ${named} ${partnerCount === 1 ? "has" : "have"} no payment details.`,
+				);
+	const here = sums.reduce((total, { state, count }) => total + (state === "to_pay" ? count : 0), 0);
+	const others = month === undefined ? 0 : (await countToPay(store.reader)) - here;
+	const href = withQuery(paths.STATEMENTS_PATH, { month: ALL_MONTHS, state: "to_pay" });
+	const older =
+		others === 0
+			? null
+			: ui.message(
+					"info",
+					html`${ui.countOf(others, "statement")} of other months ${others === 1 ? "is" : "are"} to be paid too. <a href="${href}">Show all that are to be paid</a>`,
+				);
+	return [leftOut, older];
+}
+
+/** Maximum number of unfinished jobs on the page. */
+const JOBS_SHOWN = 10;
+
+/** Lists the previews that nobody has applied or discarded yet, and the jobs that are under way. */
+async function jobsSection(c: WebContext, deps: PageDeps): Promise<Html | null> {
+	const jobs = await listJobs(deps.store.db, null, ["statements", "payments"], JOBS_SHOWN);
+	const unfinished = jobs.filter(({ state, lines }) => state !== "done" && lines === "kept");
+	if (unfinished.length === 0) return null;
+	return ui.section({
+		id: "jobs",
+		title: "Not finished yet",
+		hint: "Months that were prepared, and files of payments that were uploaded. Open them to continue.",
+		body: jobTable(c, deps, unfinished, { hasKinds: true, empty: null }),
+	});
+}
+
+export async function prepare(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { month } = await PREPARE_FORM.read(c);
+	const prepared = await prepareStatements(deps, actorOf(c), month);
+	if (!prepared.ok) return PREPARE_FORM.refuse(c, prepared, () => showStatements(c, deps));
+	deps.jobs.wake();
+	return c.redirect(statementJobPath(prepared.value.public_id), 303);
+}
+
+async function renderList(
+	c: WebContext,
+	deps: PageDeps,
+	{ list, filter }: Awaited<ReturnType<typeof readList>>,
+	sums: readonly StatementSum[],
+	refused: RefusedPayment | undefined,
+): Promise<Content> {
+	const { store, clock } = deps;
+	const page = await listStatements(store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const table = ui.dataTable<ListedStatement>({
+		caption: "Statements, the newest first",
+		rows: page.rows,
+		stacks: true,
+		empty: ui.emptyState({
+			title: filter.state === undefined ? "No statements yet" : "No statement in this state",
+			text: "When a month is over, prepare its statements above, check the preview, and issue them.",
+		}),
+		columns: columnsOf(page.rows.some(isToPay), refused?.ticked ?? []),
+	});
+	const unclaimed =
+		refused?.fault.code === "no_payment_details"
+			? page.rows.filter(
+					({ public_id, has_details }) => has_details === 0 && refused.ticked.includes(public_id),
+				)
+			: [];
+	// The list may have changed since. The box is then missing, and the sentence is shown above the page.
+	if (refused?.fault.code === "no_payment_details" && unclaimed.length === 0) {
+		c.set("flash", { tone: "bad", text: refused.fault.detail });
+	}
+	const shown = [sumsLine(sums.filter(({ state }) => filter.state === undefined || state === filter.state))];
+	const pages = pager(pagesOf(deps, list, page));
+	if (!page.rows.some(isToPay)) return [...shown, table, pages];
+	return [
+		...shown,
+		ui.postForm({
+			// The filters are part of the address, so that a refused form is shown with the same rows.
+			action: withQuery(`${paths.STATEMENTS_PATH}/pay`, list.query),
+			className: "list-form",
+			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div>${claimBox(unclaimed, refused)}${(await isUncompared(deps)) ? seenBox(refused) : null}<div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
+		}),
+	];
+}
+
+function paymentFields(today: string, refused: RefusedPayment | undefined): readonly Html[] {
+	const errorAt = (name: keyof PaymentInput) =>
+		refused?.fault.field === name ? { error: refused.fault.detail, hasFocus: true } : {};
+	return [
+		ui.textField({
+			name: "date",
+			label: "Paid on",
+			type: "date",
+			value: refused?.typed.date ?? today,
+			isRequired: true,
+			...errorAt("date"),
+		}),
+		ui.textField({
+			name: "reference",
+			label: "Reference (optional)",
+			autocomplete: "off",
+			value: refused?.typed.reference ?? "",
+			...errorAt("reference"),
+		}),
+	];
+}
+
+/** Returns the box with which a person confirms that these statements were paid without payment details. */
+function claimBox(unclaimed: readonly ListedStatement[], refused: RefusedPayment | undefined): Html | null {
+	if (unclaimed.length === 0) return null;
+	const numbers = unclaimed.map(({ number }) => number).join(", ");
+	const box = ui.checkbox({
+		name: "paidWithoutDetails",
+		value: unclaimed.map(({ public_id }) => public_id).join(" "),
+		label: `${numbers} ${unclaimed.length === 1 ? "was" : "were"} paid although there are no payment details`,
+		error: refused?.fault.detail,
+	});
+	return html`<div class="claim">${box}</div>`;
+}
+
+/** Returns the box with which a person confirms, after a restore, that the bank's list shows the payments. */
+function seenBox(refused: RefusedPayment | undefined): Html {
+	const error = refused?.fault.field === "seenAtBank" ? refused.fault.detail : undefined;
+	const box = ui.checkbox({ name: "seenAtBank", label: "The bank's list shows these payments", error });
+	return html`<div class="claim">${box}</div>`;
+}
+
+function isToPay(statement: ListedStatement): boolean {
+	return stateOf(statement) === "to_pay";
+}
+
+function columnsOf(hasBoxes: boolean, ticked: readonly string[]): readonly ui.Column<ListedStatement>[] {
+	const box: ui.Column<ListedStatement> = {
+		title: selectAll("statement"),
+		cell: (statement) =>
+			isToPay(statement)
+				? html`<input type="checkbox" name="statement" value="${statement.public_id}" aria-label="Select statement ${statement.number}"${ui.attrs({ checked: ticked.includes(statement.public_id) })}>`
+				: null,
+	};
+	return [
+		...(hasBoxes ? [box] : []),
+		{
+			title: "Number",
+			namesRow: true,
+			cell: ({ number, public_id: id, partner_public_id: partnerId }) =>
+				html`<a class="nowrap" href="${statementPath(partnerId, id)}">${number}</a>`,
+		},
+		{
+			title: "Partner",
+			cell: ({ partner_name: name, partner_public_id: partnerId }) =>
+				html`<a class="break" href="${paths.partnerStatementsPath(partnerId)}">${name}</a>`,
+		},
+		{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
+		{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
+		{
+			title: "State",
+			cell: (statement) =>
+				html`${stateCell(statement)}${isToPay(statement) && statement.has_details === 0 ? noDetailsMark(statement.partner_public_id) : null}`,
+		},
+		{ title: "Issued", cell: issuedOn },
+	];
+}
+
+function sumsLine(sums: readonly StatementSum[]): Html | null {
+	if (sums.length === 0) return null;
+	return html`<p class="totals" role="status">${sums.map(
+		({ state, currency, count, minor }) =>
+			html`<span>${STATE_WORDS[state]}: ${ui.countOf(count, "statement")}, ${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}</span>`,
+	)}</p>`;
+}
+
+const TICKED = z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]);
+
+export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { paidWithoutDetails, seenAtBank, ...typed } = await readTextFields(c, [
+		"date",
+		"reference",
+		"paidWithoutDetails",
+		"seenAtBank",
+	]);
+	const ticked = TICKED.parse((await c.req.parseBody({ all: true }))["statement"]);
+	const claims = {
+		paidWithoutDetails: paidWithoutDetails.split(" "),
+		isSeenAtBank: seenAtBank === "on",
+	};
+	const paid = await payStatements(deps, actorOf(c), ticked, typed, claims);
+	if (!paid.ok) {
+		const { fault } = paid;
+		c.status(fault.httpStatus as StatusCode);
+		if (fault.field === undefined) c.set("flash", { tone: "bad", text: fault.detail });
+		return showStatements(c, deps, { fault, ticked, typed });
+	}
+	const path = `${paths.STATEMENTS_PATH}${new URL(c.req.url).search}`;
+	return leadTo(c, path, `${ui.countOf(paid.value.length, "statement")} marked as paid.`);
+}
+
+export async function downloadPayouts(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { isUnderstood, filter } = await readList(c, deps);
+	if (!isUnderstood) return showStatements(c, deps);
+	const compared = await refuseUncompared(deps.store.db);
+	if (!compared.ok) {
+		c.status(compared.fault.httpStatus as StatusCode);
+		c.set("flash", { tone: "bad", text: compared.fault.detail });
+		return showStatements(c, deps);
+	}
+	const name = `payouts-${filter.month ?? "all"}.csv`;
+	const { month } = filter;
+	return answerCsv(c, deps, name, payoutFile(deps.store.reader, deps, { month }, csvFormFor(c)));
+}
+
+/** Records that a person has compared payments with the bank after a restore. */
+export async function confirmComparison(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { compared, lastId } = await COMPARED_FORM.read(c);
+	const confirmed = await confirmCompared(deps, actorOf(c), Number(lastId) || 0, compared === "on");
+	if (!confirmed.ok) return COMPARED_FORM.refuse(c, confirmed, () => showStatements(c, deps));
+	return leadTo(c, paths.STATEMENTS_PATH, "Confirmed. The payout file is here again.");
+}

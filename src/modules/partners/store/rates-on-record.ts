@@ -1,0 +1,91 @@
+// Reads the rates of programmes and partnerships over time.
+
+import { zeroIn } from "#core/domain/money.ts";
+import type { PartnershipRates, ProgrammeRates } from "#core/domain/rate.ts";
+import type { RateHistory, RatesOnRecord } from "#core/domain/rate-history.ts";
+import { type Programme, readProgrammeRates } from "#core/store/queries/programmes.ts";
+import type { Db } from "#core/store/store.ts";
+import { commissionsOf } from "./credits.ts";
+import { NO_ID, type Partnership } from "./partners.ts";
+
+type Named = Pick<Programme, "id" | "currency">;
+
+/** Returns the rates of a programme over time. */
+export async function readProgrammeHistory(db: Db, programme: Named): Promise<RateHistory<ProgrammeRates>> {
+	return (await readProgrammeHistories(db, [programme])).get(programme.id) ?? [];
+}
+
+/** Returns the commission of a partnership over time. */
+export async function readPartnershipHistory(
+	db: Db,
+	partnershipId: number,
+	currency: string,
+): Promise<RateHistory<PartnershipRates>> {
+	const rows = await listPartnershipRates(db, [partnershipId]);
+	return rows.map((row) => ({ fromMs: row.from_ms, rates: commissionsOf(row, currency) }));
+}
+
+/** A programme and one of its partnerships, or nobody. */
+export interface WantedRates {
+	programme: Named;
+	partnership: Pick<Partnership, "id" | "created_at_ms"> | null;
+}
+
+/** Reads what belongs to each of these pairs, in their order, with one statement for programmes and one for partnerships. */
+export async function readRatesOnRecord(db: Db, wanted: readonly WantedRates[]): Promise<RatesOnRecord[]> {
+	if (wanted.length === 0) return [];
+	const programmes = await readProgrammeHistories(
+		db,
+		wanted.map(({ programme }) => programme),
+	);
+	const rows = await listPartnershipRates(
+		db,
+		wanted.flatMap(({ partnership }) => partnership?.id ?? []),
+	);
+	const rowsOf = Map.groupBy(rows, ({ partnership_id }) => partnership_id);
+	return wanted.map(({ programme: { id, currency }, partnership }) => ({
+		programme: programmes.get(id) ?? [],
+		partnership: partnership && {
+			createdAtMs: partnership.created_at_ms,
+			history: (rowsOf.get(partnership.id) ?? []).map((row) => ({
+				fromMs: row.from_ms,
+				rates: commissionsOf(row, currency),
+			})),
+		},
+	}));
+}
+
+async function readProgrammeHistories(
+	db: Db,
+	programmes: readonly Named[],
+): Promise<ReadonlyMap<number, RateHistory<ProgrammeRates>>> {
+	const currencies = new Map(programmes.map(({ id, currency }) => [id, currency]));
+	const rows = await db
+		.selectFrom("programme_rates")
+		.selectAll()
+		.where("programme_id", "in", [NO_ID, ...currencies.keys()])
+		.orderBy("programme_id")
+		.orderBy("from_ms")
+		.execute();
+	const rowsOf = Map.groupBy(rows, ({ programme_id }) => programme_id);
+	return new Map(
+		[...currencies].map(([id, currency]) => {
+			const zero = zeroIn(currency);
+			const history = (rowsOf.get(id) ?? []).map((row) => ({
+				fromMs: row.from_ms,
+				rates: readProgrammeRates(row, zero),
+			}));
+			return [id, history] as const;
+		}),
+	);
+}
+
+function listPartnershipRates(db: Db, partnershipIds: readonly number[]) {
+	return db
+		.selectFrom("partnership_rates")
+		.selectAll()
+		.where("partnership_id", "in", [NO_ID, ...partnershipIds])
+		.orderBy("partnership_id")
+		.orderBy("from_ms")
+		.execute();
+}

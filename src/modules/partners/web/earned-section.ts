@@ -1,0 +1,253 @@
+// Earnings in a period, which is by default the current month. They are shown for all partners, for one
+// partner in all its programmes, or for all partners of one programme.
+
+import * as z from "zod";
+import type { Earned } from "#core/conversions/tally.ts";
+import type { Status } from "#core/domain/conversion.ts";
+import { divideAmount, formatMinor } from "#core/domain/money.ts";
+import { DAY_MS } from "#core/domain/time.ts";
+import { monthDays } from "#core/domain/zone-day.ts";
+import { rateLines, STATUS_WORDS } from "#core/web/conversion-ui.ts";
+import { digitsOf } from "#core/web/conversions/list-query.ts";
+import {
+	day,
+	declareFilters,
+	filterBar,
+	MAX_SEARCH_LENGTH,
+	notUnderstood,
+	spanOfDays,
+	UNSEEN,
+} from "#core/web/filter-query.ts";
+import { countedPart } from "#core/web/overview/totals-page.ts";
+import { type PageDeps, viewerOf, type WebContext, type WebDeps } from "#core/web/page.ts";
+import { programmePartnerPath, withQuery } from "#core/web/paths.ts";
+import * as ui from "#core/web/ui.ts";
+import { type Content, type Html, html } from "#core/web/ui.ts";
+import { sayMonth } from "#modules/accounts/domain/statement.ts";
+import { agreedCommissions, type PartnershipTotal } from "../store/credits.ts";
+import { listCodes, type NamedPartnership } from "../store/partners.ts";
+import { SUB_TOTAL_KEYS } from "../use-cases/sub-totals.ts";
+
+const FILTERS = declareFilters({
+	search: {
+		schema: z.string().trim().max(MAX_SEARCH_LENGTH, { error: "Enter a shorter part of the name." }),
+		field: (field) => ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID" }),
+	},
+	from: day("Sold from"),
+	to: day("Sold until"),
+	/** Cursor of the list, which says where the previous page ended. */
+	before: UNSEEN,
+	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it, and the form keeps it. */
+	by: {
+		schema: z.enum(SUB_TOTAL_KEYS),
+		field: ({ name, value }) =>
+			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+	},
+});
+
+/** Reads the period from the address. Its days are those of the network's time zone. */
+export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
+	const read = FILTERS.read(new URL(c.req.url).search);
+	const zone = c.get("network").timeZone;
+	const { search, before, by, from, to } = read.query;
+	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
+	const { fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER } = spanOfDays(days, zone);
+	return {
+		isUnderstood: Object.keys(read.problems).length === 0,
+		filters: { ...read, typed: { ...days, ...read.typed } as Record<string, string> },
+		query: { search, ...days, before, by },
+		span: { fromMs, beforeMs },
+		zone,
+	};
+}
+
+export interface AskedDays extends ReturnType<typeof readDays> {
+	/** Address of the page with this period. */
+	href: string;
+}
+
+/** Number of months that have a tab. People enter the days of any other period. */
+const MONTHS = 6;
+
+export async function earnedSection(
+	c: WebContext,
+	deps: WebDeps,
+	part: {
+		id: string;
+		title: string;
+		path: string;
+		/** Words for the recipient of approved commission, such as "you" on a partner's own page. */
+		owedTo: "you" | "the partner";
+		/** True if the section has a search field for partners. */
+		hasSearch?: boolean;
+		actions?: Content;
+		show(asked: AskedDays): Promise<Content>;
+	},
+): Promise<Html> {
+	const { id, title, path, owedTo, hasSearch = false, actions = null } = part;
+	const read = readDays(c, deps);
+	const { filters, query, isUnderstood, zone } = read;
+	const asked = { ...read, href: withQuery(path, query) };
+	if (!isUnderstood) c.status(422);
+	const months = Array.from({ length: MONTHS }, (_, back) => {
+		const { from, to } = monthDays(deps.clock.nowMs(), zone, back);
+		const href = withQuery(path, { ...query, from, to, before: undefined });
+		const isActive = query.from === from && query.to === to;
+		return { label: sayMonth(from.slice(0, "2026-10".length)), href, isActive };
+	});
+	const shown = months.find(({ isActive }) => isActive)?.label ?? "The sums";
+	// The owner of a programme does not see what the network pays its partners.
+	const seesPayments = owedTo === "you" || viewerOf(c).kind === "staff";
+	return ui.section({
+		id,
+		title,
+		hint: `Sales count on the day on which they were sold (${zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}.${seesPayments ? " What was paid is under Statements." : ""} Tests are left out.`,
+		actions: isUnderstood ? actions : null,
+		body: [
+			ui.tabs("Month", months),
+			filterBar({
+				action: path,
+				label: "Choose days",
+				fields: FILTERS.fields(filters, [...(hasSearch ? (["search"] as const) : []), "from", "to", "by"], {
+					zone,
+				}),
+			}),
+			isUnderstood ? await part.show(asked) : notUnderstood("Correct the field marked above."),
+		],
+	});
+}
+
+/** Shows the earnings of the last background count. If that count is old, this starts a new one. */
+export async function earnedPart(
+	{ earnedTallies }: PageDeps,
+	partnershipIds: readonly number[],
+	{ span, href }: AskedDays,
+	show: (earned: Earned) => Content,
+): Promise<Content> {
+	const look = await earnedTallies.look({ ...span, partnershipIds });
+	const note = (counted: Html) => ui.padded(html`<p class="small soft">${counted}</p>`);
+	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], { isInside: true });
+}
+
+/** Statuses that can have a commission. Approved comes first, because that commission is owed. */
+export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
+
+/** The number of sales of one status and currency, and their commission. */
+type MoneyTotal = Pick<PartnershipTotal, "status" | "currency" | "count" | "commissionMinor">;
+
+/** Returns one column of sums for each status. */
+export function moneyColumns<Row>(totalsOf: (row: Row) => readonly MoneyTotal[]): readonly ui.Column<Row>[] {
+	return EARNED_STATUSES.map((status) => ({
+		title: STATUS_WORDS[status],
+		isNumber: true,
+		cell: (row) => sumOf(totalsOf(row), status),
+	}));
+}
+
+/** Shows the commission of one status in each currency, with the number of sales. */
+function sumOf(totals: readonly MoneyTotal[], status: Status): Content {
+	const ofStatus = totals.filter((total) => total.status === status);
+	if (ofStatus.length === 0) return html`<span class="faint">—</span>`;
+	return [...Map.groupBy(ofStatus, ({ currency }) => currency)].map(([currency, parts]) => {
+		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
+		const count = parts.reduce((sum, part) => sum + part.count, 0);
+		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<small class="secondary">${ui.countOf(count, "sale")}</small></div>`;
+	});
+}
+
+/** Statuses whose commission counts as the earnings of a click. Rejected and reversed sales earn nothing. */
+const EARNING_STATUSES: ReadonlySet<Status> = new Set(["APPROVED", "RECORDED"]);
+
+/** Shows the approved and recorded commission of a hundred clicks on average, in each currency. */
+function perHundredClicks(totals: readonly MoneyTotal[], clicks: number): Content {
+	const earning = totals.filter(({ status }) => EARNING_STATUSES.has(status));
+	if (clicks === 0 || earning.length === 0) return html`<span class="faint">—</span>`;
+	return [...Map.groupBy(earning, ({ currency }) => currency)].map(([currency, parts]) => {
+		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
+		return html`<div>${ui.amount(divideAmount(formatMinor(100n * minor, digitsOf(currency)), clicks), currency)}</div>`;
+	});
+}
+
+/**
+ * Lists the partnerships of one partner or of one programme. Each row has the commission and codes, and the clicks
+ * and sales of the period.
+ */
+export async function partnershipTable(
+	deps: PageDeps,
+	rows: readonly NamedPartnership[],
+	asked: AskedDays,
+	look: {
+		title: "Partner" | "Programme";
+		/** Text to show if there are no partnerships. */
+		empty: Content;
+		hrefOf?: (partnership: NamedPartnership) => string;
+	},
+): Promise<Content> {
+	const ids = rows.map(({ id }) => id);
+	const codes = Map.groupBy(await listCodes(deps.store.db, ids), (code) => code.partnership_id);
+	const codesOf = (id: number) => (codes.get(id) ?? []).map(({ code }) => code).join(", ") || "—";
+	const { title, hrefOf = partnershipPath } = look;
+	const name = title === "Partner" ? "partner_name" : "programme_name";
+	const keptFromMs = deps.clock.nowMs() - deps.retentionDays * DAY_MS;
+	const isCut =
+		asked.span.fromMs < keptFromMs && rows.some((partnership) => partnership.created_at_ms < keptFromMs);
+	const cut = ui.padded(
+		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs, asked.zone)} are no longer on record.</p>`,
+	);
+	return earnedPart(deps, ids, asked, ({ totals, clicks }) => {
+		const totalsOf = ({ id }: NamedPartnership) => totals.filter((total) => total.partnershipId === id);
+		const table = ui.dataTable<NamedPartnership>({
+			caption: `${title}s, one per row`,
+			rows,
+			stacks: true,
+			empty: ui.emptyState({ title: `No ${title.toLowerCase()} yet`, text: look.empty }),
+			columns: [
+				{
+					title,
+					namesRow: true,
+					cell: (partnership) =>
+						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership, asked.zone)}<div class="secondary">${rateOf(partnership)}</div>`,
+				},
+				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
+				...moneyColumns<NamedPartnership>(totalsOf),
+				{
+					title: "Per 100 clicks",
+					isNumber: true,
+					cell: (partnership) => perHundredClicks(totalsOf(partnership), clicks.get(partnership.id) ?? 0),
+				},
+				{
+					title: "Coupon codes",
+					cell: ({ id }) => html`<span class="break">${codesOf(id)}</span>`,
+				},
+			],
+		});
+		const sums = EARNED_STATUSES.map((status) => ({
+			label: STATUS_WORDS[status],
+			value: sumOf(totals, status),
+		}));
+		// A programme's partners are shown in pages. The sum of one page would be mistaken for the sum of all.
+		return [title === "Partner" || rows.length < 2 ? null : ui.statStrip(sums), table, isCut ? cut : null];
+	});
+}
+
+export function partnershipPath(partnership: NamedPartnership): string {
+	return programmePartnerPath(partnership.programme_public_id, partnership.public_id);
+}
+
+/** Shows whether a partnership is active, with the day in the network's zone. */
+export function stateOf(partnership: NamedPartnership, zone: string): Html {
+	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = partnership;
+	if (endedAtMs === null)
+		return html`<span class="secondary">Active since ${ui.dayTag(sinceMs, zone)}</span>`;
+	const ended = partnership.ended_by_staff === 1 ? "Ended by the network" : "Ended";
+	const clicks =
+		partnership.clicks_ended_at_ms === null
+			? null
+			: html`<span class="secondary">Its clicks credit nobody any more</span>`;
+	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs, zone)}</span>${clicks}`;
+}
+
+/** Shows the commission of a partnership in words. */
+export function rateOf(partnership: NamedPartnership): Html {
+	return rateLines(agreedCommissions(partnership), partnership.programme_currency);
+}

@@ -1,0 +1,183 @@
+// Fields that several calls of the network's and the partners' APIs share: pages of lists, references, rates and times.
+
+import * as z from "zod";
+import { idOf } from "#core/api/answers.ts";
+import { AMOUNT_PATTERN, EXAMPLE_CURSOR } from "#core/api/sale-fields.ts";
+import { type Cursor, readCursor, writeCursor } from "#core/domain/cursor.ts";
+import { type Fault, type FaultCode, type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { shortenRate } from "#core/domain/money.ts";
+import type { Rate } from "#core/domain/rate.ts";
+import { isoTime } from "#core/domain/time.ts";
+import type { ListPage, PageRequest } from "#core/store/queries/list-page.ts";
+import type { TokenApiDeps } from "./route.ts";
+
+/** Values of the examples in the OpenAPI document. */
+export const EXAMPLE = {
+	programmeId: "prg_01JEXAMPLE0000000000000000",
+	partnerId: "ptn_01JEXAMPLE0000000000000000",
+	partnershipId: "pts_01JEXAMPLE0000000000000000",
+	keyId: "key_01JEXAMPLE0000000000000000",
+	statementId: "stm_01JEXAMPLE0000000000000000",
+	time: "2026-03-01T12:00:00.000Z",
+} as const;
+
+const DEFAULT_PAGE_ROWS = 50;
+/** Maximum number of rows on a page, as in the API of shops. */
+const MAX_PAGE_ROWS = 200;
+
+/** The query of every list. */
+export const PAGE_QUERY = {
+	limit: z
+		.string()
+		.meta({
+			type: "integer",
+			minimum: 1,
+			maximum: MAX_PAGE_ROWS,
+			default: DEFAULT_PAGE_ROWS,
+			description: "Maximum number of items on a page.",
+			examples: [DEFAULT_PAGE_ROWS],
+		})
+		.optional(),
+	cursor: z
+		.string()
+		.meta({
+			description:
+				"The unchanged `next` of the previous page, with the same filters. Left out for the first page.",
+			examples: [EXAMPLE_CURSOR],
+		})
+		.optional(),
+};
+
+const NEXT = z
+	.string()
+	.nullable()
+	.meta({
+		description: "Send it as `cursor` to get the next page. Null on the last page.",
+		examples: [EXAMPLE_CURSOR],
+	});
+
+/** Returns the schema of a page. */
+export function pageOf<Item extends z.ZodType>(item: Item, description: string) {
+	return z
+		.strictObject({ items: z.array(item).describe("At most `limit`."), next: NEXT })
+		.meta({ description });
+}
+
+/** Returns the position and size of the page that a query asks for. `list` names the list, with its owner and order. */
+export function readPage(
+	deps: Pick<TokenApiDeps, "keyRing">,
+	list: string,
+	{ limit = String(DEFAULT_PAGE_ROWS), cursor }: { limit?: string | undefined; cursor?: string | undefined },
+): Result<PageRequest> {
+	const rows = /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+	if (rows < 1 || rows > MAX_PAGE_ROWS) {
+		return refuse("invalid_field", `limit must be a whole number from 1 to ${MAX_PAGE_ROWS}.`, "limit");
+	}
+	if (cursor === undefined) return succeed({ limit: rows });
+	const after = readCursor(deps, list, cursor);
+	return after === undefined ? foreignCursor("cursor") : succeed({ limit: rows, after });
+}
+
+/** Returns the refusal of a cursor that belongs to another list, or to another installation. */
+export function foreignCursor(field: string): ReturnType<typeof refuse> {
+	const text = `This cursor is not one of this list's. Take next from the page before, as it is and with the same filters, or leave ${field} out to start again.`;
+	return refuse("malformed_cursor", text, field);
+}
+
+export function writePage<Row, Item>(
+	deps: Pick<TokenApiDeps, "keyRing" | "random">,
+	list: string,
+	{ rows, next }: Pick<ListPage<Row>, "rows" | "next">,
+	show: (row: Row) => Item,
+): { items: Item[]; next: string | null } {
+	return { items: rows.map(show), next: writeNext(deps, list, next) };
+}
+
+export function writeNext(
+	deps: Pick<TokenApiDeps, "keyRing" | "random">,
+	list: string,
+	next: Cursor | null,
+): string | null {
+	return next === null ? null : writeCursor(deps, list, next);
+}
+
+const MAX_REFERENCE_LENGTH = 100;
+
+/** The caller's own name for what it creates. */
+export const REFERENCE = z
+	.string()
+	.regex(
+		new RegExp(`^[\\x21-\\x7e]{1,${MAX_REFERENCE_LENGTH}}$`),
+		`must have 1 to ${MAX_REFERENCE_LENGTH} visible ASCII characters, without spaces`,
+	)
+	.meta({
+		description: `Your own name for what is created: 1 to ${MAX_REFERENCE_LENGTH} visible ASCII characters, unique for this call. If a call is repeated with the same reference and the same values, nothing is created again and the answer has the existing one. With other values it is refused (\`reference_used\`).`,
+		examples: ["shop-17"],
+	})
+	.optional();
+
+const PERCENT = /^\d{1,3}(?:\.\d{1,4})?$/;
+const PERCENT_META = { description: "Percentage of the basket value.", examples: ["7.5"] };
+
+export const RATE = z
+	.strictObject({
+		percent: z.string().regex(PERCENT).meta(PERCENT_META),
+		fixed: z
+			.string()
+			.regex(new RegExp(AMOUNT_PATTERN), "must be an amount such as 5.00, which is not negative")
+			.meta({ description: "Amount that is added for each conversion.", examples: ["0.00"] }),
+	})
+	.meta({ id: "Rate", description: "A percentage of the basket value plus a fixed amount." });
+
+/** A percentage in a request. Another text is refused with the code that a percentage above 100 has. */
+const PERCENT_INPUT = z
+	.string()
+	.refine((text) => PERCENT.test(text) && Number(text) <= 100, {
+		message: "must be a percentage from 0 to 100 with at most four decimals, such as 7.5",
+		params: { code: "invalid_rate" satisfies FaultCode },
+	})
+	.meta({ ...PERCENT_META, pattern: PERCENT.source });
+
+/** A rate in a request, whose two parts are 0 by default. */
+export const RATE_INPUT = z
+	.strictObject({ percent: PERCENT_INPUT.default("0"), fixed: RATE.shape.fixed.default("0") })
+	.describe("A percentage of the basket value plus a fixed amount. Each is 0 by default.");
+
+export function showRate({ percent, fixed }: Rate): z.output<typeof RATE> {
+	return { percent: shortenRate(percent), fixed };
+}
+
+/** Writes a rate as forms have it, for the use case that parses it. */
+export function rateText({ percent, fixed }: z.output<typeof RATE_INPUT>, currency: string): string {
+	return `${percent} % + ${fixed} ${currency}`;
+}
+
+/**
+ * Names the field of a refusal as the caller sent it. Use cases name it as the form of their page does. `names` has the
+ * name in the call for each name that differs.
+ */
+export function nameWireField(
+	refused: { ok: false; fault: Fault },
+	names: Readonly<Record<string, string>>,
+): { ok: false; fault: Fault } {
+	const { field = "", detail } = refused.fault;
+	const wireField = names[field];
+	if (wireField === undefined) return refused;
+	const isNamed = detail.startsWith(`${field} `);
+	const sentence = isNamed ? `${wireField}${detail.slice(field.length)}` : detail;
+	return { ok: false, fault: { ...refused.fault, field: wireField, detail: sentence } };
+}
+
+export const PROGRAMME_ID = idOf("prg").meta({ examples: [EXAMPLE.programmeId] });
+export const PARTNER_ID = idOf("ptn").meta({ examples: [EXAMPLE.partnerId] });
+export const PARTNERSHIP_ID = idOf("pts").meta({ examples: [EXAMPLE.partnershipId] });
+export const STATEMENT_ID = idOf("stm").meta({ examples: [EXAMPLE.statementId] });
+/** An amount that may be negative, in an account or a statement. */
+export const SIGNED_AMOUNT = z
+	.string()
+	.regex(/^-?\d+(?:\.\d+)?$/)
+	.meta({ examples: ["129.90"] });
+
+export function timeOrNull(atMs: number | null): string | null {
+	return atMs === null ? null : isoTime(atMs);
+}

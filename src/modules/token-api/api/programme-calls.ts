@@ -1,0 +1,667 @@
+// Calls of the network's API about programmes, their API keys and their people.
+
+import * as z from "zod";
+import { UTC_TIME } from "#core/api/answers.ts";
+import { BASKET_RULES } from "#core/domain/basket-rule.ts";
+import { EVENT_TYPES } from "#core/domain/conversion.ts";
+import { type Result, succeed } from "#core/domain/fault.ts";
+import { PROGRAMME_ROLES } from "#core/domain/roles.ts";
+import { isoTime } from "#core/domain/time.ts";
+import { inviteToProgramme } from "#core/people/programme-people.ts";
+import { archiveProgramme, resumeProgramme } from "#core/programmes/archive.ts";
+import { issueKey, revokeKey } from "#core/programmes/keys.ts";
+import { openProgramme } from "#core/programmes/open-programme.ts";
+import { changeProgramme, type TermsInput } from "#core/programmes/programme-terms.ts";
+import { unknownProgramme } from "#core/programmes/programmes.ts";
+import { type ListedKey, listApiKeys } from "#core/store/queries/keys.ts";
+import { listProgrammes } from "#core/store/queries/programme-list.ts";
+import {
+	findProgramme,
+	findProgrammesById,
+	type Programme,
+	ratesOf,
+} from "#core/store/queries/programmes.ts";
+import type { Db } from "#core/store/store.ts";
+import { sayHost } from "#modules/partners/domain/click.ts";
+import { findListedHosts, type ListedHost, listLandingHosts } from "#modules/partners/store/partners.ts";
+import { type PartnerTermsInput, savePartnerTerms } from "#modules/partners/use-cases/terms.ts";
+import {
+	EXAMPLE,
+	nameWireField,
+	PAGE_QUERY,
+	PROGRAMME_ID,
+	pageOf,
+	RATE,
+	RATE_INPUT,
+	REFERENCE,
+	rateText,
+	readPage,
+	showRate,
+	timeOrNull,
+	writeNext,
+} from "./fields.ts";
+import { route, type TokenAnswer, type TokenRoute } from "./route.ts";
+import { createOnce, ifUnchanged } from "./transaction.ts";
+
+const PATH = "/v1/network/programmes";
+/** Maximum number of revoked keys in the list, in addition to all usable ones. */
+const MAX_REVOKED_LISTED = 50;
+
+const DAYS = z
+	.int()
+	.min(0)
+	.meta({ examples: [30] });
+
+/** One host. The form of the page has all of them in one text, separated by commas or white space. */
+const HOST = z.string().regex(/^[^\s,]+$/, "must be one host, without commas and spaces");
+
+const PARTNER_SETTINGS = z
+	.strictObject({
+		creditsPartners: z
+			.boolean()
+			.describe("True if only sales that a partner brought have a commission and a fee."),
+		clickDays: DAYS.describe("Number of days after a click in which a sale is credited to it."),
+		clickParameter: z
+			.string()
+			.meta({ description: "Name of the query parameter with the click ID.", examples: ["rbclick"] }),
+		showsBaskets: z.boolean().describe("True if partners see the basket values of their sales."),
+		takesApplications: z.boolean().describe("True if strangers may apply as partners."),
+		isListed: z.boolean().describe("True if partners find the programme in their list of programmes."),
+		terms: z.string().describe("The terms for partners, as plain text."),
+		hosts: z.array(HOST).meta({
+			description: "Hosts to which partners' links may lead. `*.` before a host includes its subdomains.",
+			examples: [["shop.example"]],
+		}),
+		waitingHosts: z.array(z.string()).meta({
+			description:
+				"Hosts that an owner entered and staff have not confirmed. No link leads there. They are confirmed or declined on the page *Partners*, and no call changes them.",
+			examples: [["new.shop.example"]],
+		}),
+	})
+	.meta({ id: "PartnerSettings", description: "A programme's settings for partners." });
+
+const SETTINGS_CHANGE = PARTNER_SETTINGS.omit({ waitingHosts: true }).partial();
+
+const EVENT_RATES = z.array(
+	z.strictObject({ eventType: z.enum(EVENT_TYPES), commission: RATE, networkFee: RATE }),
+);
+const EVENT_RATES_INPUT = z.array(
+	z.strictObject({ eventType: z.enum(EVENT_TYPES), commission: RATE_INPUT, networkFee: RATE_INPUT }),
+);
+
+const PROGRAMME = z
+	.strictObject({
+		id: PROGRAMME_ID,
+		name: z.string(),
+		currency: z.string().meta({ description: "ISO 4217 code. It never changes.", examples: ["EUR"] }),
+		commission: RATE,
+		networkFee: RATE,
+		eventRates: EVENT_RATES.describe("Rates for single event types, which replace the general ones."),
+		approvalDays: DAYS.describe("Number of days until a recorded conversion is approved by itself."),
+		approvalDaysMin: DAYS.describe("Shortest approval window that owners may choose."),
+		approvalDaysMax: DAYS.describe("Longest approval window that owners may choose."),
+		parksPixels: z.boolean().describe("True if a pixel's report waits for the shop's server."),
+		parkedDays: DAYS.describe("Number of days for which a parked conversion waits."),
+		basketRule: z.enum(BASKET_RULES).describe("What the basket value of a sale report contains."),
+		basketNote: z.string().describe("What the programme adds to the rule, or empty."),
+		partners: PARTNER_SETTINGS,
+		createdAt: UTC_TIME,
+		archivedAt: UTC_TIME.nullable().describe("The time at which staff archived the programme, or null."),
+	})
+	.meta({ id: "Programme", description: "A programme with its terms." });
+
+const EXAMPLE_PROGRAMME: z.output<typeof PROGRAMME> = {
+	id: EXAMPLE.programmeId,
+	name: "Nordlicht",
+	currency: "EUR",
+	commission: { percent: "8", fixed: "0.00" },
+	networkFee: { percent: "2", fixed: "0.00" },
+	eventRates: [],
+	...{ approvalDays: 30, approvalDaysMin: 0, approvalDaysMax: 90, parksPixels: true, parkedDays: 30 },
+	...{ basketRule: "TOTAL", basketNote: "" },
+	partners: {
+		...{ creditsPartners: true, clickDays: 30, clickParameter: "rbclick", showsBaskets: false },
+		...{ takesApplications: false, isListed: false, terms: "", hosts: ["nordlicht.example"] },
+		waitingHosts: [],
+	},
+	createdAt: EXAMPLE.time,
+	archivedAt: null,
+};
+
+/** Reads a programme as the API shows it. */
+async function showProgramme(db: Db, programme: Programme): Promise<z.output<typeof PROGRAMME>> {
+	return describeProgramme(programme, await listLandingHosts(db, programme.id));
+}
+
+function describeProgramme(programme: Programme, hosts: readonly ListedHost[]): z.output<typeof PROGRAMME> {
+	const { commission, fee, byType } = ratesOf(programme);
+	const isConfirmed = ({ waitingSinceMs }: ListedHost) => waitingSinceMs === null;
+	return {
+		id: programme.public_id,
+		name: programme.name,
+		currency: programme.currency,
+		commission: showRate(commission),
+		networkFee: showRate(fee),
+		eventRates: EVENT_TYPES.flatMap((eventType) => {
+			const rates = byType[eventType];
+			if (rates === undefined) return [];
+			return [{ eventType, commission: showRate(rates.commission), networkFee: showRate(rates.fee) }];
+		}),
+		approvalDays: programme.approval_days,
+		approvalDaysMin: programme.approval_days_min,
+		approvalDaysMax: programme.approval_days_max,
+		parksPixels: programme.parks_pixels === 1,
+		parkedDays: programme.parked_days,
+		basketRule: programme.basket_rule,
+		basketNote: programme.basket_note,
+		partners: {
+			creditsPartners: programme.credits_partners === 1,
+			clickDays: programme.click_days,
+			clickParameter: programme.click_parameter,
+			showsBaskets: programme.shows_baskets === 1,
+			takesApplications: programme.takes_applications === 1,
+			isListed: programme.is_listed === 1,
+			terms: programme.partner_terms,
+			hosts: hosts.filter(isConfirmed).map(sayHost),
+			waitingHosts: hosts.filter((host) => !isConfirmed(host)).map(sayHost),
+		},
+		createdAt: isoTime(programme.created_at_ms),
+		archivedAt: timeOrNull(programme.archived_at_ms),
+	};
+}
+
+/** Finds the programme that the path of a call names. */
+export async function findNamed(db: Db, publicId: string): Promise<Result<Programme>> {
+	const programme = await findProgramme(db, publicId);
+	return programme === undefined ? unknownProgramme(publicId) : succeed(programme);
+}
+
+async function answerProgramme(
+	db: Db,
+	publicId: string,
+): Promise<Result<TokenAnswer<z.output<typeof PROGRAMME>>>> {
+	const found = await findNamed(db, publicId);
+	return found.ok ? succeed({ body: await showProgramme(db, found.value) }) : found;
+}
+
+/** Terms of a request. On a change, every field is optional and only the given ones change. */
+const TERMS_INPUT = {
+	name: z.string().meta({ examples: ["Nordlicht"] }),
+	commission: RATE_INPUT,
+	networkFee: RATE_INPUT,
+	eventRates: EVENT_RATES_INPUT.optional(),
+	approvalDays: z
+		.int()
+		.meta({ examples: [30] })
+		.optional(),
+	approvalDaysMin: z.int().optional(),
+	approvalDaysMax: z.int().optional(),
+	parksPixels: z.boolean().optional(),
+	parkedDays: z.int().optional(),
+	basketRule: z.enum(BASKET_RULES).optional(),
+	basketNote: z.string().optional(),
+};
+
+const CREATION = z.strictObject({
+	reference: REFERENCE,
+	...TERMS_INPUT,
+	currency: z.string().meta({ examples: ["EUR"] }),
+	approvalDays: z.int().default(30),
+	parksPixels: z.boolean().default(true),
+	ownerEmail: z
+		.string()
+		.meta({
+			description: "Email address of the owner, who is invited at once.",
+			examples: ["owner@nordlicht.example"],
+		})
+		.optional(),
+});
+
+const CHANGE = z.strictObject(TERMS_INPUT).partial();
+
+type TermsFields = z.output<typeof CHANGE>;
+
+/** Converts the terms of a request for the use case, which checks them. Fields that are left out stay undefined. */
+function termsOf(fields: TermsFields, currency: string): Partial<TermsInput> {
+	const { commission, networkFee, eventRates, ...others } = fields;
+	const terms = {
+		...others,
+		...(commission === undefined
+			? {}
+			: { commissionRate: commission.percent, commissionFixed: commission.fixed }),
+		...(networkFee === undefined ? {} : { feeRate: networkFee.percent, feeFixed: networkFee.fixed }),
+		...(eventRates === undefined
+			? {}
+			: {
+					eventRates: eventRates
+						.map(
+							(rates) =>
+								`${rates.eventType}: ${rateText(rates.commission, currency)}, fee ${rateText(rates.networkFee, currency)}`,
+						)
+						.join("\n"),
+				}),
+	};
+	return definedOf(terms);
+}
+
+export const SENT_LINK = z
+	.strictObject({
+		email: z.string().meta({ examples: ["owner@nordlicht.example"] }),
+		isMailed: z.boolean().describe("True if the invitation is mailed."),
+		link: z
+			.string()
+			.nullable()
+			.describe(
+				"The one-time link of the invitation, which is shown only now. Null if the person can already sign in.",
+			),
+	})
+	.meta({ id: "Invitation", description: "An invitation that was sent." });
+
+/** Names of fields in a call, by the names that the use cases give them in faults. */
+const WIRE_FIELDS: Readonly<Record<string, string>> = {
+	commission: "commission.percent",
+	commissionFixed: "commission.fixed",
+	fee: "networkFee.percent",
+	feeFixed: "networkFee.fixed",
+	email: "ownerEmail",
+};
+
+/** Terms that must be there when a programme is created. */
+function readOpening(body: z.output<typeof CREATION>) {
+	const { currency, ownerEmail, reference: _, name, commission, networkFee, ...rest } = body;
+	const { approvalDays, parksPixels } = rest;
+	return {
+		...termsOf(rest, currency.trim().toUpperCase()),
+		...{ name, approvalDays, parksPixels, currency, ownerEmail: ownerEmail ?? null },
+		...{ commissionRate: commission.percent, commissionFixed: commission.fixed },
+		...{ feeRate: networkFee.percent, feeFixed: networkFee.fixed },
+	};
+}
+
+const CREATED_PROGRAMME = z.strictObject({
+	programme: PROGRAMME,
+	owner: SENT_LINK.nullable().describe(
+		"The owner's invitation. Null without an owner, and if an earlier call with the same reference created the programme.",
+	),
+});
+
+const programmeRoutes: readonly TokenRoute[] = [
+	route({
+		method: "GET",
+		path: PATH,
+		right: "read",
+		operationId: "listProgrammes",
+		summary: "List programmes, the newest first",
+		description: "Lists all programmes that are not archived, or those that are.",
+		query: z.strictObject({
+			search: z.string().meta({ description: "A part of the name, or an ID." }).optional(),
+			archived: z
+				.enum(["true", "false"])
+				.meta({ description: "`true` for archived programmes only." })
+				.optional(),
+			...PAGE_QUERY,
+		}),
+		answers: {
+			description: "The page.",
+			schema: pageOf(PROGRAMME, "A page of programmes."),
+			example: { items: [EXAMPLE_PROGRAMME], next: null },
+		},
+		faults: ["cursor"],
+		async handle({ query }, deps) {
+			const { db } = deps.store;
+			const isArchived = query.archived === "true";
+			const list = `network programmes${isArchived ? ", archived" : ""}`;
+			const request = readPage(deps, list, query);
+			if (!request.ok) return request;
+			const page = await listProgrammes(db, { ...request.value, isArchived, search: query.search });
+			const ids = page.rows.map(({ id }) => id);
+			const programmes = await findProgrammesById(db, ids);
+			const hosts = await findListedHosts(db, ids);
+			const items = ids.flatMap((id) => {
+				const programme = programmes.get(id);
+				return programme === undefined ? [] : describeProgramme(programme, hosts.get(id) ?? []);
+			});
+			return succeed({ body: { items, next: writeNext(deps, list, page.next) } });
+		},
+	}),
+	route({
+		method: "POST",
+		path: PATH,
+		right: "manage",
+		operationId: "createProgramme",
+		summary: "Create a programme, and invite its owner",
+		description:
+			"Creates a programme with its terms. With `ownerEmail` the owner is invited in the same step, and nothing is created if that is refused. Partner settings are changed afterwards.",
+		body: CREATION,
+		sample: {
+			reference: "shop-17",
+			name: "Nordlicht",
+			currency: "EUR",
+			commission: { percent: "8" },
+			networkFee: { percent: "2" },
+			ownerEmail: "owner@nordlicht.example",
+		},
+		creates: true,
+		answers: {
+			description: "The programme.",
+			schema: CREATED_PROGRAMME,
+			example: { programme: EXAMPLE_PROGRAMME, owner: null },
+		},
+		faults: ["sale", "event type", "reference", "value"],
+		async handle(call, deps) {
+			const { body } = call;
+			const created = await createOnce(deps, call, "createProgramme", {
+				create: (actor) =>
+					openProgramme(
+						deps,
+						{ kind: "invited", actor, mails: deps.mails, publicUrl: deps.publicUrl },
+						readOpening(body),
+					),
+				idOf: ({ programme }) => programme.public_id,
+			});
+			if (!created.ok) return nameWireField(created, WIRE_FIELDS);
+			const { id, result } = created.value;
+			const programme = await answerProgramme(deps.store.db, id);
+			if (!programme.ok) return programme;
+			const owner = result?.owner ?? null;
+			const invited = owner === null ? null : showLink(owner);
+			return succeed({ body: { programme: programme.value.body, owner: invited }, isNew: result !== null });
+		},
+	}),
+	route({
+		method: "GET",
+		path: `${PATH}/{programmeId}`,
+		right: "read",
+		operationId: "showProgramme",
+		summary: "Show a programme",
+		description: "Shows a programme with its terms and its settings for partners.",
+		isResource: true,
+		answers: { description: "The programme.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		faults: ["resource"],
+		handle: ({ path }, { store }) => answerProgramme(store.db, path["programmeId"] ?? ""),
+	}),
+	route({
+		method: "PATCH",
+		path: `${PATH}/{programmeId}`,
+		right: "manage",
+		operationId: "changeProgramme",
+		summary: "Change the terms of a programme",
+		description:
+			"Changes the given terms and leaves the others as they are. Changes apply to conversions that are recorded from now on. The currency never changes.",
+		body: CHANGE,
+		sample: { commission: { percent: "9" } },
+		isResource: true,
+		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		faults: ["sale", "event type", "resource", "precondition", "value"],
+		async handle(call, deps) {
+			const { body } = call;
+			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
+			if (!found.ok) return found;
+			const { id, public_id: publicId, currency } = found.value;
+			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
+			const changed = await changeProgramme(deps, holder, id, termsOf(body, currency));
+			if (!changed.ok) return nameWireField(changed, WIRE_FIELDS);
+			return answerProgramme(deps.store.db, publicId);
+		},
+	}),
+	route({
+		method: "PATCH",
+		path: `${PATH}/{programmeId}/partners`,
+		right: "manage",
+		operationId: "changePartnerSettings",
+		summary: "Change a programme's settings for partners",
+		description:
+			"Changes the given settings and leaves the others as they are. `hosts` replaces the list of confirmed hosts. Those in `waitingHosts` stay there, also if `hosts` names them.",
+		body: SETTINGS_CHANGE,
+		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
+		isResource: true,
+		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		faults: ["resource", "precondition", "value"],
+		async handle(call, deps) {
+			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
+			if (!found.ok) return found;
+			const { id, public_id: publicId } = found.value;
+			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
+			const saved = await savePartnerTerms(deps, holder, id, typedSettings(call.body), {
+				keepsWaitingHosts: true,
+			});
+			if (!saved.ok) return saved;
+			return answerProgramme(deps.store.db, publicId);
+		},
+	}),
+	archiveRoute("archiveProgramme", "archive", "Archive a programme", archiveProgramme),
+	archiveRoute("resumeProgramme", "resume", "Resume an archived programme", resumeProgramme),
+];
+
+/** Reads a programme as it is answered, for a comparison with If-Match. */
+async function readProgramme(db: Db, publicId: string): Promise<unknown> {
+	const programme = await answerProgramme(db, publicId);
+	return programme.ok ? programme.value.body : null;
+}
+
+/** Returns the fields that were given, without those that are undefined. */
+function definedOf<Fields extends object>(
+	fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+	const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+	// The cast is safe, because `fromEntries` returns the given fields, whose names and types it does not know.
+	return Object.fromEntries(given) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+}
+
+/** Writes the given settings as the form has them. */
+function typedSettings(settings: z.output<typeof SETTINGS_CHANGE>): Partial<PartnerTermsInput> {
+	const box = (isTicked: boolean | undefined) => (isTicked === undefined ? undefined : isTicked ? "on" : "");
+	return definedOf({
+		creditsPartners: box(settings.creditsPartners),
+		clickDays: settings.clickDays?.toString(),
+		clickParameter: settings.clickParameter,
+		showsBaskets: box(settings.showsBaskets),
+		takesApplications: box(settings.takesApplications),
+		isListed: box(settings.isListed),
+		terms: settings.terms,
+		hosts: settings.hosts?.join("\n"),
+	});
+}
+
+function archiveRoute(
+	operationId: string,
+	verb: "archive" | "resume",
+	summary: string,
+	work: typeof archiveProgramme,
+): TokenRoute {
+	const rule =
+		verb === "archive"
+			? "It takes no new sales and disappears from the lists. This needs that no conversion is open."
+			: "It takes sales again.";
+	return route({
+		method: "POST",
+		path: `${PATH}/{programmeId}/${verb}`,
+		right: "manage",
+		operationId,
+		summary,
+		description: `${rule} If it is repeated, nothing changes.`,
+		isResource: true,
+		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		faults: ["resource", "precondition", "value"],
+		async handle(call, deps) {
+			const publicId = call.path["programmeId"] ?? "";
+			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
+			const done = await work(deps, holder, publicId);
+			return done.ok ? answerProgramme(deps.store.db, publicId) : done;
+		},
+	});
+}
+
+const KEY = z
+	.strictObject({
+		id: z.string().meta({ examples: [EXAMPLE.keyId] }),
+		name: z.string(),
+		hint: z.string().describe("The last characters of the key."),
+		right: z
+			.enum(["report", "decide"])
+			.describe("`report`: sales, refunds and reversals. `decide`: also approvals and rejections."),
+		createdAt: UTC_TIME,
+		lastUsedAt: UTC_TIME.nullable().describe("Accurate to five minutes."),
+		revokedAt: UTC_TIME.nullable(),
+	})
+	.meta({ id: "ApiKey", description: "An API key of a programme, without the key itself." });
+
+const EXAMPLE_KEY: z.output<typeof KEY> = {
+	...{ id: EXAMPLE.keyId, name: "Shop server", hint: "1a2b", right: "report", createdAt: EXAMPLE.time },
+	...{ lastUsedAt: null, revokedAt: null },
+};
+
+const ISSUED_KEY = z.strictObject({
+	id: z.string(),
+	key: z
+		.string()
+		.nullable()
+		.describe("The key, which is shown only now. Null if an earlier call with the same reference issued it."),
+	secret: z
+		.string()
+		.nullable()
+		.describe("The signing secret, which comes with the programme's first key and is shown only now."),
+});
+
+function showKey(key: ListedKey): z.output<typeof KEY> {
+	return {
+		id: key.public_id,
+		name: key.name,
+		hint: key.hint,
+		right: key.key_right,
+		createdAt: isoTime(key.created_at_ms),
+		lastUsedAt: timeOrNull(key.last_used_at_ms),
+		revokedAt: timeOrNull(key.revoked_at_ms),
+	};
+}
+
+const KEYS_PATH = `${PATH}/{programmeId}/keys`;
+
+const keyRoutes: readonly TokenRoute[] = [
+	route({
+		method: "GET",
+		path: KEYS_PATH,
+		right: "read",
+		operationId: "listKeys",
+		summary: "List the API keys of a programme",
+		description: `Lists all usable keys, and after them the newest revoked ones, at most ${MAX_REVOKED_LISTED}.`,
+		answers: {
+			description: "The keys.",
+			schema: z.strictObject({ items: z.array(KEY) }),
+			example: { items: [EXAMPLE_KEY] },
+		},
+		faults: ["resource"],
+		async handle({ path }, { store }) {
+			const found = await findNamed(store.db, path["programmeId"] ?? "");
+			if (!found.ok) return found;
+			const keys = await listApiKeys(store.db, found.value.id, MAX_REVOKED_LISTED);
+			return succeed({ body: { items: keys.map(showKey) } });
+		},
+	}),
+	route({
+		method: "POST",
+		path: KEYS_PATH,
+		right: "manage",
+		operationId: "issueKey",
+		summary: "Issue an API key",
+		description:
+			"Issues a key with which the shop's server reports sales. The first key comes with the signing secret. Only owners issue keys that approve and reject.",
+		body: z.strictObject({
+			reference: REFERENCE,
+			name: z
+				.string()
+				.meta({ description: "A number by default.", examples: ["Shop server"] })
+				.default(""),
+			right: z.enum(["report", "decide"]).default("report"),
+		}),
+		sample: { reference: "shop-17-key", name: "Shop server" },
+		creates: true,
+		answers: {
+			description: "The key, which is shown only now.",
+			schema: ISSUED_KEY,
+			example: { id: EXAMPLE.keyId, key: "rbk_example", secret: "rbs_example" },
+		},
+		faults: ["resource", "reference", "value"],
+		async handle(call, deps) {
+			const { name, right } = call.body;
+			const publicId = call.path["programmeId"] ?? "";
+			const issued = await createOnce(deps, call, "issueKey", {
+				create: (holder) => issueKey(deps, publicId, holder, { name, right }),
+				idOf: ({ keyId }) => keyId,
+			});
+			if (!issued.ok) return issued;
+			const { id, result } = issued.value;
+			const body = { id, key: result?.key ?? null, secret: result?.secret ?? null };
+			return succeed({ body, isNew: result !== null });
+		},
+	}),
+	route({
+		method: "DELETE",
+		path: `${KEYS_PATH}/{keyId}`,
+		right: "manage",
+		operationId: "revokeKey",
+		summary: "Revoke an API key",
+		description: "Requests with the key are refused from this moment on. A revoked key cannot be restored.",
+		answers: {
+			description: "The key is revoked.",
+			schema: z.strictObject({ id: z.string() }),
+			example: { id: EXAMPLE.keyId },
+		},
+		faults: ["resource"],
+		async handle({ path, holder }, deps) {
+			const { programmeId = "", keyId = "" } = path;
+			const revoked = await revokeKey(deps, programmeId, keyId, holder);
+			return revoked.ok ? succeed({ body: { id: keyId } }) : revoked;
+		},
+	}),
+];
+
+const personRoutes: readonly TokenRoute[] = [
+	route({
+		method: "POST",
+		path: `${PATH}/{programmeId}/people`,
+		right: "manage",
+		operationId: "inviteToProgramme",
+		summary: "Invite a person to a programme",
+		description:
+			"Invites an owner, a developer or a viewer. A person who has an account gets access at once. If the person was invited with the same role and has not joined yet, a new invitation replaces the old one.",
+		body: z.strictObject({
+			reference: REFERENCE,
+			email: z.string().meta({ examples: ["owner@nordlicht.example"] }),
+			role: z.enum(PROGRAMME_ROLES).default("owner"),
+		}),
+		sample: { email: "owner@nordlicht.example", role: "owner" },
+		creates: true,
+		answers: {
+			description: "The invitation.",
+			schema: SENT_LINK,
+			example: { email: "owner@nordlicht.example", isMailed: true, link: null },
+		},
+		faults: ["resource", "reference", "value"],
+		async handle(call, deps) {
+			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
+			if (!found.ok) return found;
+			const { email, role } = call.body;
+			const invited = await createOnce(deps, call, "inviteToProgramme", {
+				create: (holder) => inviteToProgramme(deps, holder, found.value, { email, role }),
+				idOf: (sent) => sent.email,
+			});
+			if (!invited.ok) return invited;
+			const { id, result } = invited.value;
+			const body = result === null ? { email: id, isMailed: false, link: null } : showLink(result);
+			return succeed({ body, isNew: result !== null });
+		},
+	}),
+];
+
+/** Shows an invitation. The API shows the link to the network's programs, as the page shows it to staff. */
+export function showLink(sent: {
+	email: string;
+	isMailed: boolean;
+	link: string | null;
+}): z.output<typeof SENT_LINK> {
+	const { email, isMailed, link } = sent;
+	return { email, isMailed, link };
+}
+
+export const PROGRAMME_ROUTES: readonly TokenRoute[] = [...programmeRoutes, ...keyRoutes, ...personRoutes];

@@ -1,0 +1,148 @@
+// Tokens for the APIs of the network and of partners, stored as hashes, and the references of their callers.
+
+import type { Insertable, Selectable } from "kysely";
+import type { Db } from "#core/store/store.ts";
+import type { ApiReferencesTable, ApiToken, ApiTokensTable } from "./tables.ts";
+
+export type { ApiToken } from "./tables.ts";
+
+export interface ListedToken extends ApiToken {
+	issuerEmail: string;
+}
+
+export function insertApiToken(trx: Db, token: Insertable<ApiTokensTable>): Promise<ApiToken> {
+	return trx.insertInto("api_tokens").values(token).returningAll().executeTakeFirstOrThrow();
+}
+
+/** Finds tokens by their hashes, each with the kind of its issuer and the public id of its partner. */
+export async function findApiTokensByHash(db: Db, hashes: readonly string[]) {
+	if (hashes.length === 0) return [];
+	return db
+		.selectFrom("api_tokens")
+		.innerJoin("people", "people.id", "api_tokens.issued_by")
+		.leftJoin("partners", "partners.id", "api_tokens.partner_id")
+		.selectAll("api_tokens")
+		.select(["people.kind as issuerKind", "partners.public_id as partnerPublicId"])
+		.where("api_tokens.hash", "in", hashes)
+		.execute();
+}
+
+export type FoundToken = Awaited<ReturnType<typeof findApiTokensByHash>>[number];
+
+/** Returns whether the token exists and was not revoked. */
+export async function isTokenUsable(db: Db, id: number): Promise<boolean> {
+	const query = db.selectFrom("api_tokens").select("id").where("id", "=", id);
+	return (await query.where("revoked_at_ms", "is", null).executeTakeFirst()) !== undefined;
+}
+
+/** Stores the time of a token's use, unless a use within the last `everyMs` is already stored. */
+export async function noteTokenUse(db: Db, id: number, atMs: number, everyMs: number): Promise<void> {
+	await db
+		.updateTable("api_tokens")
+		.set({ last_used_at_ms: atMs })
+		.where("id", "=", id)
+		.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<=", atMs - everyMs)]))
+		.execute();
+}
+
+/**
+ * Revokes a token of this partner, or of the network if `partnerId` is null. Returns undefined if there is no such token
+ * or if it was already revoked.
+ */
+export function revokeApiToken(
+	trx: Db,
+	partnerId: number | null,
+	publicId: string,
+	nowMs: number,
+): Promise<ApiToken | undefined> {
+	return trx
+		.updateTable("api_tokens")
+		.set({ revoked_at_ms: nowMs })
+		.where("public_id", "=", publicId)
+		.where("partner_id", partnerId === null ? "is" : "=", partnerId)
+		.where("revoked_at_ms", "is", null)
+		.returningAll()
+		.executeTakeFirst();
+}
+
+/** Revokes all tokens of a partner. */
+export async function revokeTokensOf(trx: Db, partnerId: number, nowMs: number): Promise<void> {
+	const tokens = trx.updateTable("api_tokens").set({ revoked_at_ms: nowMs });
+	await tokens.where("partner_id", "=", partnerId).where("revoked_at_ms", "is", null).execute();
+}
+
+/**
+ * Lists the tokens of a partner, or of the network if `partnerId` is null. All usable tokens come first, and after them
+ * the newest revoked or expired ones up to a limit.
+ */
+export async function listApiTokens(
+	db: Db,
+	partnerId: number | null,
+	{ nowMs, maxEnded }: { nowMs: number; maxEnded: number },
+): Promise<ListedToken[]> {
+	const tokens = db
+		.selectFrom("api_tokens")
+		.innerJoin("people", "people.id", "api_tokens.issued_by")
+		.selectAll("api_tokens")
+		.select("people.email as issuerEmail")
+		.where("api_tokens.partner_id", partnerId === null ? "is" : "=", partnerId)
+		.orderBy("api_tokens.id", "desc");
+	const usable = await tokens
+		.where("revoked_at_ms", "is", null)
+		.where((eb) => eb.or([eb("expires_at_ms", "is", null), eb("expires_at_ms", ">", nowMs)]))
+		.execute();
+	const ended = await tokens
+		.where((eb) => eb.or([eb("revoked_at_ms", "is not", null), eb("expires_at_ms", "<=", nowMs)]))
+		.limit(maxEnded)
+		.execute();
+	return [...usable, ...ended];
+}
+
+/** A token with the name of its partner, or null if it belongs to the network. */
+export interface IssuedToken extends ApiToken {
+	partnerName: string | null;
+}
+
+/** Lists the usable tokens that a person issued. With `partnerId` only those of this partner are listed. */
+export function listTokensIssuedBy(
+	db: Db,
+	personId: number,
+	{ partnerId, nowMs }: { partnerId?: number | undefined; nowMs: number },
+): Promise<IssuedToken[]> {
+	return db
+		.selectFrom("api_tokens")
+		.leftJoin("partners", "partners.id", "api_tokens.partner_id")
+		.selectAll("api_tokens")
+		.select("partners.name as partnerName")
+		.where("issued_by", "=", personId)
+		.where("revoked_at_ms", "is", null)
+		.where((eb) => eb.or([eb("expires_at_ms", "is", null), eb("expires_at_ms", ">", nowMs)]))
+		.$if(partnerId !== undefined, (tokens) => tokens.where("partner_id", "=", partnerId ?? null))
+		.orderBy("api_tokens.id")
+		.execute();
+}
+
+export type ApiReference = Selectable<ApiReferencesTable>;
+
+export function findReference(
+	db: Db,
+	{ owner_id, kind, reference }: Pick<ApiReference, "owner_id" | "kind" | "reference">,
+): Promise<ApiReference | undefined> {
+	return db
+		.selectFrom("api_references")
+		.selectAll()
+		.where("owner_id", "=", owner_id)
+		.where("kind", "=", kind)
+		.where("reference", "=", reference)
+		.executeTakeFirst();
+}
+
+/** Stores a reference. Returns false if the owner has already used it for this kind. */
+export async function insertReference(trx: Db, row: Insertable<ApiReferencesTable>): Promise<boolean> {
+	const { numInsertedOrUpdatedRows } = await trx
+		.insertInto("api_references")
+		.values(row)
+		.onConflict((conflict) => conflict.columns(["owner_id", "kind", "reference"]).doNothing())
+		.executeTakeFirst();
+	return numInsertedOrUpdatedRows !== 0n;
+}
