@@ -4,9 +4,9 @@
 // changes unnoticed. The document for shops allows additional fields (openapi/document.ts).
 
 import * as z from "zod";
-import { CREDIT_WORDS, NOT_CREDITING } from "#modules/partners/domain/credit.ts";
+import { CREDIT } from "#modules/partners/api/sale-signals.ts";
+import { REFUND, type RefundBody, refundBody } from "#modules/refunds/api/refund-fields.ts";
 import type { RefundOutcome } from "#modules/refunds/use-cases/refund.ts";
-import type { StoredRefund } from "#modules/refunds/use-cases/refund-changes.ts";
 import { subjectOf } from "../conversions/batch.ts";
 import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
@@ -18,8 +18,8 @@ import { zeroIn } from "../domain/money.ts";
 import { isoTime } from "../domain/time.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import { AMOUNT, idOf, UTC_TIME } from "./answer-fields.ts";
 import {
-	AMOUNT_PATTERN,
 	CURRENCY_PATTERN,
 	EXAMPLE_CONVERSION_ID,
 	EXAMPLE_CURSOR,
@@ -53,17 +53,6 @@ export interface Answer {
 }
 
 export type Outcome = RecordOutcome | DecisionOutcome | RefundOutcome;
-
-export const AMOUNT = z
-	.string()
-	.regex(new RegExp(AMOUNT_PATTERN))
-	.meta({ examples: ["129.90"] });
-
-/** Time in the format of Date.prototype.toISOString. */
-export const UTC_TIME = z
-	.string()
-	.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-	.meta({ format: "date-time" });
 
 export const CONVERSION_ID = idOf("cnv").meta({
 	description: "The conversion's ID.",
@@ -144,20 +133,6 @@ export const CONVERSION = z
 	.meta({ id: "Conversion", description: "A conversion as it is now." });
 export type ConversionBody = z.output<typeof CONVERSION>;
 
-const REFUND = z
-	.strictObject({
-		refundId: z.string().meta({ description: "The shop's own name for the refund.", examples: ["R-1"] }),
-		amount: AMOUNT.meta({ description: "The amount that was refunded.", examples: ["30.00"] }),
-		basketValue: AMOUNT.meta({
-			description: "The value that was left after this refund. 0 if it was a reversal.",
-			examples: ["99.90"],
-		}),
-		reason: z.enum(REASONS).describe("Why it was refunded."),
-		refundedAt: UTC_TIME.describe("The time at which the refund was stored."),
-	})
-	.meta({ id: "Refund", description: "A refund of a part of a conversion's value." });
-export type RefundBody = z.output<typeof REFUND>;
-
 export const CONVERSION_PAGE = z
 	.strictObject({
 		conversions: z.array(CONVERSION).describe("At most `limit`."),
@@ -231,24 +206,6 @@ export const DIFFERS = {
 			examples: [["basketValue"]],
 		}),
 };
-
-/**
- * Field that says whether a partner is credited. It is present if the programme credits partners, or if the
- * report names a partner although the programme credits none.
- */
-export const CREDIT = {
-	credit: z
-		.enum([...CREDIT_WORDS, NOT_CREDITING])
-		.optional()
-		.meta({
-			description:
-				"If the programme credits partners: why a partner was credited (`CODE`, `CLICK`), or why nobody was. With a `DUPLICATE` that was sent with `clickId`, `couponCode` or `couponCodes`: the credit that the conversion has now, from the best of its reports. A `DUPLICATE` without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, but the programme does not credit partners.",
-			examples: ["CLICK"],
-		}),
-};
-
-/** Field of the answer to a refund. */
-export const REFUNDED = { refund: REFUND };
 
 export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
 	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>> & { refund?: RefundBody };
@@ -344,11 +301,6 @@ export const BATCH_BODY = z
 	.meta({ id: "Batch", description: "The result of each item." });
 type BatchBody = z.output<typeof BATCH_BODY>;
 
-export function idOf(prefix: string) {
-	const pattern = new RegExp(`^${prefix}_[0-9A-Z]{26}$`);
-	return z.string().regex(pattern, `must be an ID that starts with ${prefix}_`);
-}
-
 function statusAnswer<const Status extends string>(status: Status, description: string) {
 	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
 }
@@ -416,15 +368,5 @@ export function conversionBody(
 		updatedAt: isoTime(conversion.updated_at_ms),
 		approvesAt: status === "RECORDED" ? windowEndsAt : null,
 		expiresAt: status === "PARKED" ? windowEndsAt : null,
-	};
-}
-
-export function refundBody({ refund_id, amount, basket_value, reason, at_ms }: StoredRefund): RefundBody {
-	return {
-		refundId: refund_id,
-		amount,
-		basketValue: basket_value,
-		reason,
-		refundedAt: isoTime(at_ms),
 	};
 }

@@ -3,6 +3,7 @@
 // so that a shop that reads page after page also finds what changes meanwhile.
 
 import * as z from "zod";
+import { refundBody } from "#modules/refunds/api/refund-fields.ts";
 import { listRefunds } from "#modules/refunds/store/refunds.ts";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
@@ -14,7 +15,7 @@ import {
 	listConversions,
 } from "../store/queries/conversion-list.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
-import { conversionBody, refundBody } from "./answers.ts";
+import { conversionBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";

@@ -5,8 +5,16 @@
 // are an addition to the contract, for shops that have a lot to report at once, and so are refunds.
 
 import * as z from "zod";
+import {
+	CLICK_ID,
+	COUPON_CODE,
+	COUPON_CODES,
+	mentionedCodes,
+	openerOf,
+	parseCouponCodes,
+} from "#modules/partners/api/sale-signals.ts";
 import { type ClickSealer, createClickSealer } from "#modules/partners/domain/click-token.ts";
-import { readClickIds } from "#modules/partners/domain/credit.ts";
+import { REFUND_ID, REFUND_VALUE } from "#modules/refunds/api/refund-fields.ts";
 import { parseRefundValue } from "#modules/refunds/domain/refund.ts";
 import { refundRequest } from "#modules/refunds/use-cases/refund.ts";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
@@ -23,22 +31,14 @@ import type { RequestResult, SharedPlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import {
-	CLICK_ID,
-	COUPON_CODE,
-	COUPON_CODES,
-	mentionedCodes,
 	mentionedOrderId,
 	OCCURRED_AT,
 	ORDER_NAME,
-	parseCouponCodes,
 	parseOccurredAt,
 	parseOrderName,
 	parseSale,
 	REASON,
-	REFUND_ID,
-	REFUND_VALUE,
 	SALE,
-	signalText,
 	TEST,
 } from "./sale-fields.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
@@ -125,22 +125,18 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
 	const { occurredAt, test: isTest } = fields.value;
-	const clickId = signalText(fields.value.clickId);
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
 	const couponCodes = parseCouponCodes(fields.value);
 	if (!couponCodes.ok) return couponCodes;
-	// A sale is never refused because of a bad click ID. The `credit` field of the answer says what was wrong
-	// with the click ID.
-	const openClicks = clickId === undefined ? undefined : () => readClickIds(clickId).map(sealer.open);
 	return succeed({
 		source: "postback",
 		...sale.value,
 		occurredAtMs: occurredAtMs.value,
 		isTest,
-		openClicks,
+		openClicks: openerOf(fields.value.clickId, sealer),
 		couponCodes: couponCodes.value,
 	});
 }

@@ -3,11 +3,6 @@
 // schema can express, each with its own fault code.
 
 import * as z from "zod";
-import {
-	MAX_CLICK_ID_CHARACTERS,
-	MAX_COUPON_CODE_CHARACTERS,
-	MAX_COUPON_CODES,
-} from "#modules/partners/domain/credit.ts";
 import type { Report } from "../conversions/report.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { type Checked, checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
@@ -37,11 +32,13 @@ export const EXAMPLE_CURSOR = "mJx0Yw9Vq3bT5kL1ZrE8Sg";
  */
 const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
 const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
+/** Pattern of a shop's own name for something. */
+export const NAME_PATTERN = `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`;
 
 export const ORDER_ID = z.string().meta({
 	minLength: 1,
 	maxLength: MAX_ORDER_ID_CHARACTERS,
-	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
+	pattern: NAME_PATTERN,
 	description:
 		"The shop's own name for the order: any text that does not start or end with white space and contains no control characters, no line breaks and no characters that cannot be seen, such as zero-width spaces, direction marks and variation selectors. It is compared as it is and nothing is trimmed, so spell it the same everywhere.",
 	examples: [EXAMPLE_ORDER_ID],
@@ -65,43 +62,11 @@ const BASKET_VALUE = z.string().meta({
 
 export const CURRENCY_PATTERN = "^[A-Z]{3}$";
 
-const CURRENCY = z.string().meta({
+export const CURRENCY = z.string().meta({
 	pattern: CURRENCY_PATTERN,
 	description: "ISO 4217 code. It must be the programme's currency, which is also the default.",
 	examples: ["EUR"],
 });
-
-export const REFUND_ID = z.string().meta({
-	minLength: 1,
-	maxLength: MAX_ORDER_ID_CHARACTERS,
-	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
-	description:
-		"The shop's own name for the refund. It follows the rules of `orderId` and is unique within the conversion: the same `refundId` again is the same refund.",
-	examples: ["R-1"],
-});
-
-/** The fields that say how much is refunded. Exactly one of the two amounts must be sent. */
-export const REFUND_VALUE = {
-	amount: z
-		.string()
-		.meta({
-			pattern: AMOUNT_PATTERN,
-			description:
-				"The amount that was refunded, as a decimal string. Send either `amount` or `basketValue`.",
-			examples: ["30.00"],
-		})
-		.optional(),
-	basketValue: z
-		.string()
-		.meta({
-			pattern: AMOUNT_PATTERN,
-			description:
-				"The value of the order that is left after the refund, as a decimal string. It must be below the present value.",
-			examples: ["99.90"],
-		})
-		.optional(),
-	currency: CURRENCY.optional(),
-};
 
 export const OCCURRED_AT = z.string().meta({
 	format: "date-time",
@@ -125,37 +90,6 @@ export const TEST = z.boolean().meta({
 	examples: [false],
 });
 
-export const CLICK_ID = z.unknown().meta({
-	type: ["string", "null"],
-	description: `Names the partner who brought the customer: the value of the parameter \`rbclick\` with which the customer last came to the shop's page from a partner's link, or the last two values, joined by a dot. At most ${MAX_CLICK_ID_CHARACTERS} characters. \`null\`, \`false\` and an empty text mean none. A sale is never refused because of a click ID that cannot be read, whatever its type; \`credit\` in the answer says why nobody was credited.`,
-	examples: ["AVBSq0m0Yw9Vq3bT5kL1ZrE8SgW2c4"],
-});
-
-export const COUPON_CODE = z.unknown().meta({
-	type: ["string", "null"],
-	description: `A coupon code that the customer used. Case and surrounding white space do not matter. At most ${MAX_COUPON_CODE_CHARACTERS} characters. \`null\`, \`false\` and an empty text mean none, and a number counts as its text. A sale is never refused because of an unknown code.`,
-	examples: ["SUMMER10"],
-});
-
-export const COUPON_CODES = z.unknown().meta({
-	type: ["array", "null"],
-	items: { type: ["string", "null"] },
-	maxItems: MAX_COUPON_CODES,
-	description: `All coupon codes of the order, if there can be several. The first one that belongs to a partner counts. \`couponCode\`, if it is sent too, comes before them. Each code follows the rules of \`couponCode\`. More than ${MAX_COUPON_CODES} codes are refused with \`too_many_coupon_codes\`.`,
-	examples: [["WELCOME5", "SUMMER10"]],
-});
-
-/**
- * Returns the text of a click ID or a coupon code, or undefined if there is none. No value leads to a refusal
- * of the sale. Shops send null, false or "" if they have no code, and send a code of digits as a number.
- */
-export function signalText(value: unknown): string | undefined {
-	const isNone = value === undefined || value === null || value === false;
-	const text = typeof value === "string" ? value : isNone ? "" : JSON.stringify(value);
-	// PostgreSQL cannot store text with a NUL character.
-	return text.replaceAll("\0", "").trim() || undefined;
-}
-
 export const REASON = z.string().meta({
 	enum: REASONS,
 	description: "The reason. The shop's records and the service's show the same word.",
@@ -165,27 +99,6 @@ export const REASON = z.string().meta({
 /** The fields that identify an order. */
 export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
-
-interface CodeFields {
-	couponCode?: unknown;
-	couponCodes?: unknown;
-}
-
-/** Returns the coupon codes of a sale in the order in which they count, or a refusal if there are too many. */
-export function parseCouponCodes({ couponCode, couponCodes }: CodeFields): Result<readonly string[]> {
-	const listed = [couponCodes].flat().flatMap((code) => signalText(code) ?? []);
-	if (listed.length > MAX_COUPON_CODES) {
-		return refusalOf("too_many_coupon_codes", { most: MAX_COUPON_CODES, count: listed.length });
-	}
-	return succeed([...[signalText(couponCode) ?? []].flat(), ...listed]);
-}
-
-/** Returns the coupon codes for the inbound log, each shortened to the maximum length of a code. */
-export function mentionedCodes(input: unknown): readonly string[] {
-	if (typeof input !== "object" || input === null) return [];
-	const codes = parseCouponCodes(input);
-	return codes.ok ? codes.value.map((code) => code.slice(0, MAX_COUPON_CODE_CHARACTERS)) : [];
-}
 
 /**
  * Returns the order id that a call contains, for the inbound log. It also finds the id in a call that is

@@ -1,6 +1,7 @@
 // A service with one shop for tests: a real SQLite file, a clock that the test moves, and an app that answers in process.
 
 import type { TestContext } from "node:test";
+import type { RefundBody } from "#modules/refunds/api/refund-fields.ts";
 import { makeAppDeps } from "../../../test/support/app-deps.ts";
 import { setUrl } from "../../../test/support/change-rows.ts";
 import { makeStillClock } from "../../../test/support/clock.ts";
@@ -15,7 +16,7 @@ import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/batch.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
-import type { ConversionPage, OutcomeBody, RefundBody } from "./answers.ts";
+import type { ConversionPage, OutcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);

@@ -10,7 +10,7 @@ import type { Programme } from "../store/queries/programmes.ts";
 import type { CallbackTarget } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { Conversion } from "../store/tables/conversions.ts";
-import type { BatchFacts, ConversionFacts, PriceWord, RequestNeeds, StepParts } from "./module-facts.ts";
+import type { BatchFacts, ConversionFacts, DecidedParts, RequestNeeds, StepParts } from "./module-facts.ts";
 import type { Step } from "./moves.ts";
 import type { About } from "./order-request.ts";
 import type { Report } from "./report.ts";
@@ -86,7 +86,7 @@ export interface PricedSale {
 	/** Rate of the network fee, also if none is charged now. */
 	fee: Rate;
 	parts: StepParts;
-	word: PriceWord | undefined;
+	decided: DecidedParts;
 }
 
 /** Decides the rates of sales, and what is kept for later. */
@@ -100,7 +100,7 @@ export interface Pricing {
 		reported: ReportToPrice,
 		present: Conversion,
 		about: About,
-	): { word: PriceWord | undefined; step?: Step };
+	): { decided: DecidedParts; step?: Step };
 }
 
 /** The modules in the order in which they follow a move, and the pricing. */

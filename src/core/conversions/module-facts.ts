@@ -1,8 +1,6 @@
 // What modules know. A module is a capability beyond the contract, such as refunds or credits of partners. The core passes
 // these values on without looking into them. Each module adds its part by declaration merging.
 
-import type { CreditWord, NOT_CREDITING } from "#modules/partners/domain/credit.ts";
-
 /** What a request tells the modules, so that they read what it needs. */
 export interface RequestNeeds {
 	programmeId: number;
@@ -25,11 +23,6 @@ export interface ConversionFacts {
 	isLocked: boolean;
 }
 
-/** What modules add to the outcome of a request. */
-export interface DecidedParts {
-	/** How the sale was priced, if the request is the shop's report. */
-	credit?: PriceWord;
-}
-
-/** What the answer to a report says about its credit. */
-export type PriceWord = CreditWord | typeof NOT_CREDITING;
+/** What modules add to the outcome of a request, for its answer. Each part is missing if there is nothing to say. */
+// biome-ignore lint/suspicious/noEmptyInterface: only modules have something to add.
+export interface DecidedParts {}

@@ -20,7 +20,7 @@ import {
 	type InTransaction,
 	type Owing,
 } from "./deps.ts";
-import type { PriceWord } from "./module-facts.ts";
+import type { DecidedParts } from "./module-facts.ts";
 import type { Step } from "./moves.ts";
 import { type About, type Judgement, type OrderRequest, refuseBusy } from "./order-request.ts";
 import type { Report } from "./report.ts";
@@ -50,11 +50,11 @@ export function reportRequest(
 			if (verdict.kind === "duplicate") return judgeRepeated(pricing, reported, present, about);
 			const { move } = verdict;
 			const { nowMs } = about;
-			const { word, parts, ...rated } = pricing.price(reported, report.occurredAtMs ?? nowMs, about);
+			const { decided, parts, ...rated } = pricing.price(reported, report.occurredAtMs ?? nowMs, about);
 			return {
 				kind: "move",
 				step: { ...parts, ...stepFor(random, { programme, ...rated, report, move, nowMs }, present) },
-				done: (conversion) => describeMove(report, move, word, conversion),
+				done: (conversion) => describeMove(report, move, decided, conversion),
 			};
 		},
 	};
@@ -63,12 +63,12 @@ export function reportRequest(
 function describeMove(
 	report: Report,
 	move: ReportMove,
-	credit: PriceWord | undefined,
+	decided: DecidedParts,
 	conversion: Conversion,
 ): Decided<RecordOutcome> {
 	const isRecordedFromPixel = report.source === "pixel" && move === "record";
 	const showsPixelWorks = isRecordedFromPixel || move === "confirm";
-	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...(credit && { credit }) };
+	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...decided };
 }
 
 /** Judges a repeated report. Its amount and time change nothing, but it may price the sale anew. */
@@ -82,9 +82,9 @@ function judgeRepeated(
 	const { report } = reported;
 	const showsPixelWorks = confirmsPixel(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
-	const { word: credit, step } = pricing.priceAgain(reported, present, about);
+	const { decided, step } = pricing.priceAgain(reported, present, about);
 	const done = (conversion: Conversion) =>
-		({ outcome: "DUPLICATE", conversion, showsPixelWorks, differs, ...(credit && { credit }) }) as const;
+		({ outcome: "DUPLICATE", conversion, showsPixelWorks, differs, ...decided }) as const;
 	return step === undefined ? { kind: "keep", done } : { kind: "move", step, done };
 }
 

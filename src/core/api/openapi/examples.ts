@@ -1,6 +1,7 @@
 // The explanation of request signing, and the example order that all examples use, from its sale to its
 // return. The example requests are signed, so that the author of a client can compare them byte by byte.
 
+import type { RefundBody } from "#modules/refunds/api/refund-fields.ts";
 import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
@@ -13,7 +14,7 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../domain/signature.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
-import type { ConversionBody, RefundBody } from "../answers.ts";
+import type { ConversionBody } from "../answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import type { HttpMethod, Operation, SecurityScheme } from "./specification.ts";
 

@@ -5,6 +5,8 @@
 import type * as z from "zod";
 import { EVENTS_QUERY } from "#modules/feeds/api/get-events.ts";
 import { ANSWERS_BODY, MAX_ANSWERS } from "#modules/feeds/api/post-event-answers.ts";
+import { CREDIT } from "#modules/partners/api/sale-signals.ts";
+import { REFUNDED } from "#modules/refunds/api/refund-fields.ts";
 import type { RefundOutcome } from "#modules/refunds/use-cases/refund.ts";
 import type { DecisionOutcome } from "../../conversions/decide.ts";
 import { basketSentence } from "../../domain/basket-rule.ts";
@@ -22,14 +24,12 @@ import {
 	ANSWERS_KEPT_BODY,
 	BATCH_BODY,
 	CONVERSION_PAGE,
-	CREDIT,
 	DIFFERS,
 	type Listening,
 	ONE_CONVERSION,
 	ONE_PROGRAMME,
 	outcomeAnswer,
 	READY,
-	REFUNDED,
 } from "../answers.ts";
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { PIXEL_QUERY } from "../pixel.ts";

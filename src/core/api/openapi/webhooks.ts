@@ -9,7 +9,8 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, USER_AGENT } from "../../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
-import { CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "../answers.ts";
+import { UTC_TIME } from "../answer-fields.ts";
+import { CONVERSION_ID, SUBJECT_FIELDS } from "../answers.ts";
 import {
 	EXAMPLE_NONCE,
 	exampleCallback,

@@ -1,7 +1,8 @@
 // The callbacks to partners in the OpenAPI document, in both forms: POST with a JSON body, and GET with macros.
 
 import * as z from "zod";
-import { AMOUNT, CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "#core/api/answers.ts";
+import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
+import { CONVERSION_ID, SUBJECT_FIELDS } from "#core/api/answers.ts";
 import {
 	AMOUNTS,
 	exampleSentAtMs,

@@ -2,16 +2,17 @@
 // sale are computed.
 
 import type { PricedSale, Pricing, ReportToPrice } from "#core/conversions/change-module.ts";
-import type { PriceWord } from "#core/conversions/module-facts.ts";
+import type { DecidedParts } from "#core/conversions/module-facts.ts";
 import type { About } from "#core/conversions/order-request.ts";
 import type { Report } from "#core/conversions/report.ts";
 import { zeroIn } from "#core/domain/money.ts";
 import { feeFor, noRates, ratesFor } from "#core/domain/rate.ts";
 import { type Programme, ratesOf } from "#core/store/queries/programmes.ts";
 import type { Conversion } from "#core/store/tables/conversions.ts";
-import type { Click } from "../domain/click-token.ts";
+import type { Click, OpenedClicks } from "../domain/click-token.ts";
 import {
 	type Credit,
+	type CreditWord,
 	clicksEndMs,
 	compareCredits,
 	foldCode,
@@ -21,6 +22,22 @@ import {
 } from "../domain/credit.ts";
 import { commissionsOf } from "../store/credits.ts";
 import { creditStep, priceLaterCredit } from "./later-credit.ts";
+
+declare module "#core/conversions/report.ts" {
+	interface Report {
+		/** Decrypts the click IDs that the shop's server sent. This happens for all reports of a batch at once (see Signals). */
+		openClicks?: (() => OpenedClicks) | undefined;
+		/** Coupon codes of the order. The first one that belongs to a partner counts. */
+		couponCodes?: readonly string[] | undefined;
+	}
+}
+
+declare module "#core/conversions/module-facts.ts" {
+	interface DecidedParts {
+		/** Why a partner is credited with the sale, or why nobody is. Missing if the programme credits nobody. */
+		credit?: CreditWord | typeof NOT_CREDITING;
+	}
+}
 
 export const CREDIT_PRICING: Pricing = { needsOf, price, priceAgain };
 
@@ -43,7 +60,7 @@ function price(reported: ReportToPrice, soldAtMs: number, about: About): PricedS
 		rates: isNobodys ? noRates(zeroIn(currency)) : ratesFor(all, own, report.eventType),
 		fee: feeFor(all, report.eventType),
 		parts: { credit },
-		word: credit === undefined ? explainMissingCredit(programme, report) : credit.word,
+		decided: credit === undefined ? explainMissingCredit(programme, report) : { credit: credit.word },
 	};
 }
 
@@ -59,17 +76,18 @@ function priceAgain(
 	const { programme, report, needs } = reported;
 	const { credit: stored } = about.known;
 	if (needs.signals === undefined || stored === undefined)
-		return { word: explainMissingCredit(programme, report) };
+		return { decided: explainMissingCredit(programme, report) };
 	const isOpen = present.status === "RECORDED" && report.isTest === (present.test === 1);
-	if (!isOpen) return { word: stored.word };
+	const asBefore = { decided: { credit: stored.word } };
+	if (!isOpen) return asBefore;
 	const credit = judgeCreditOf(reported, present.occurred_at_ms, about);
-	if (compareCredits(credit, stored) >= 0) return { word: stored.word };
+	if (compareCredits(credit, stored) >= 0) return asBefore;
 	const change = { from: stored.partnershipId, to: credit.partnershipId };
 	const priced =
 		change.from === change.to
 			? null
 			: priceLaterCredit(present, change, about.batch.recordOf(programme.id, change.to));
-	return { word: credit.word, step: { ...creditStep(credit, priced), decidedBy: "shop" } };
+	return { decided: { credit: credit.word }, step: { ...creditStep(credit, priced), decidedBy: "shop" } };
 }
 
 /** Returns whether the report can credit a partner. Anybody can call a pixel, so a pixel credits nobody. */
@@ -86,8 +104,8 @@ function foldedCodesOf({ couponCodes = [] }: Report): readonly string[] {
 }
 
 /** Returns the word that says that the programme credits nobody, if the report has a field for crediting a partner. */
-function explainMissingCredit(programme: Programme, report: Report): PriceWord | undefined {
-	return programme.credits_partners === 0 && hasField(report) ? NOT_CREDITING : undefined;
+function explainMissingCredit(programme: Programme, report: Report): DecidedParts {
+	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
 }
 
 /** Returns the credit of a report that can credit a partner. */

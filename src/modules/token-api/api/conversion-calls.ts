@@ -1,7 +1,8 @@
 // Calls of the network's API about conversions of all programmes, and the feed of their changes.
 
 import * as z from "zod";
-import { CONVERSION, conversionBody, REFUNDED, refundBody, UTC_TIME } from "#core/api/answers.ts";
+import { UTC_TIME } from "#core/api/answer-fields.ts";
+import { CONVERSION, conversionBody } from "#core/api/answers.ts";
 import { exampleConversion } from "#core/api/openapi/examples.ts";
 import { EXAMPLE_CURSOR, momentField, parseMoments } from "#core/api/sale-fields.ts";
 import { EVENT_TYPES, type Move, STATUSES } from "#core/domain/conversion.ts";
@@ -26,6 +27,7 @@ import type { Db } from "#core/store/store.ts";
 import { CREDIT_WORDS } from "#modules/partners/domain/credit.ts";
 import { findNamedCredits } from "#modules/partners/store/credits.ts";
 import { findLinkCodes, pagePartnerships } from "#modules/partners/store/partners.ts";
+import { REFUNDED, refundBody } from "#modules/refunds/api/refund-fields.ts";
 import { listRefunds } from "#modules/refunds/store/refunds.ts";
 import {
 	EXAMPLE,

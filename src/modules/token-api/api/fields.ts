@@ -1,7 +1,7 @@
 // Fields that several calls of the network's and the partners' APIs share: pages of lists, references, rates and times.
 
 import * as z from "zod";
-import { idOf } from "#core/api/answers.ts";
+import { idOf } from "#core/api/answer-fields.ts";
 import { AMOUNT_PATTERN, EXAMPLE_CURSOR } from "#core/api/sale-fields.ts";
 import { type Cursor, readCursor, writeCursor } from "#core/domain/cursor.ts";
 import { type Fault, type FaultCode, type Result, refuse, succeed } from "#core/domain/fault.ts";

@@ -1,7 +1,7 @@
 // Calls of the network's API about money: totals of the network, and the accounts and statements of partners.
 
 import * as z from "zod";
-import { AMOUNT, UTC_TIME } from "#core/api/answers.ts";
+import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
 import { dayOf, type NetworkTally } from "#core/conversions/tally.ts";
 import { STATUSES } from "#core/domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";

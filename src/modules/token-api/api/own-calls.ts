@@ -2,7 +2,8 @@
 // can be asked for.
 
 import * as z from "zod";
-import { AMOUNT, CONVERSION_ID, UTC_TIME } from "#core/api/answers.ts";
+import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
+import { CONVERSION_ID } from "#core/api/answers.ts";
 import { EXAMPLE_CONVERSION_ID, momentField, parseMoments, sayMissingDay } from "#core/api/sale-fields.ts";
 import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";

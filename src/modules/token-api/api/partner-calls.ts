@@ -1,7 +1,7 @@
 // Calls of the network's API about partners, partnerships, coupon codes and partner links.
 
 import * as z from "zod";
-import { UTC_TIME } from "#core/api/answers.ts";
+import { UTC_TIME } from "#core/api/answer-fields.ts";
 import { EVENT_TYPES } from "#core/domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";
 import { isoTime } from "#core/domain/time.ts";

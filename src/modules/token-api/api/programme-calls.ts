@@ -1,7 +1,7 @@
 // Calls of the network's API about programmes, their API keys and their people.
 
 import * as z from "zod";
-import { UTC_TIME } from "#core/api/answers.ts";
+import { UTC_TIME } from "#core/api/answer-fields.ts";
 import { BASKET_RULES } from "#core/domain/basket-rule.ts";
 import { EVENT_TYPES } from "#core/domain/conversion.ts";
 import { type Result, succeed } from "#core/domain/fault.ts";
