@@ -181,7 +181,7 @@ async function record(store: Store, { id }: Pick<Programme, "id">, change: Parti
 			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	};
 	let isAccepted = false;
-	const failure = await storeCalls({ ...DEPS, store }, [call], 1_000, ({ results }) => {
+	const { failure } = await storeCalls({ ...DEPS, store }, [call], 1_000, ({ results }) => {
 		isAccepted = results.get(call)?.ok === true;
 	});
 	ok(failure === null && isAccepted);

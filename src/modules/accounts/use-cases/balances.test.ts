@@ -90,6 +90,7 @@ interface Sale {
 class Model {
 	readonly accounts = new Map<string, Account>();
 	readonly sales: Sale[] = [];
+	adjustments = 0;
 
 	account(partner: number, currency: number): Account {
 		const key = `${partner} ${currency}`;
@@ -142,7 +143,9 @@ eachDatabase("balances", (database) => {
 				if (act.minor === 0n) return;
 				const { partner } = memberOf(members, act.partner, act.currency);
 				const currency = CURRENCIES[act.currency] ?? "";
-				const input = { currency, amount: amountOf(act.currency, act.minor), reason: "bonus" };
+				// The same amount with the same reason is refused as sent twice.
+				const reason = `bonus ${model.adjustments++}`;
+				const input = { currency, amount: amountOf(act.currency, act.minor), reason };
 				ok((await adjustAccount(network.deps, network.staff, partner.id, input)).ok);
 				model.add(act.partner, act.currency, act.minor);
 				return;
