@@ -1,5 +1,5 @@
 // GET /c/<code>. A click on a partner's link is redirected to the shop's page, with a click ID added to the
-// address. domain/click.ts decides which requests count as clicks. Links come from a cache (clicks/), so that
+// address. domain/click.ts decides which requests count as clicks. Links come from a cache, so that
 // a click usually needs no query.
 
 import type { MiddlewareHandler } from "hono";

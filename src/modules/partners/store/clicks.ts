@@ -1,4 +1,5 @@
-// Finds partner links by their code, and stores the counts of clicks on them, by quarter of an quarter. The caller caches the links.
+// Finds partner links by their code, and stores the counts of clicks on them, by quarter of an hour. The caller caches the
+// links.
 
 import { type Selectable, sql } from "kysely";
 import { QUARTER_MS } from "#core/domain/time.ts";

@@ -1,6 +1,6 @@
-// A programme's settings for partners: whether it credits them, for how long after a click, where their links
-// may lead, whether strangers may apply, and whether partners find it in a list. Only staff turn crediting on, because it moves money. Only staff
-// confirm shop addresses and allow subdomains, because links lead visitors there from the network's own host.
+// A programme's settings for partners: whether it credits them, for how long after a click, where their links may lead,
+// whether strangers may apply, and whether partners find it in a list. Only staff turn crediting on, because it moves money.
+// Only staff confirm shop addresses and allow subdomains, because links lead visitors there from the network's own host.
 
 import {
 	type Checked,
