@@ -5,17 +5,15 @@ import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { createKeyRing } from "#core/domain/key-ring.ts";
 import { ALL_EVENTS, type ReceiverId } from "#core/domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "#core/domain/sealing.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "#core/store/queries/receivers.ts";
 import { insertSecret } from "#core/store/queries/signing-secrets.ts";
 import type { Store } from "#core/store/store.ts";
 import { createClickSealer } from "#modules/partners/domain/click-token.ts";
 import { foldCode } from "#modules/partners/domain/credit.ts";
-import {
-	insertCode,
-	insertPartner,
-	insertPartnerLink,
-	insertPartnership,
-} from "#modules/partners/store/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { setLandingHosts } from "../test/support/change-rows.ts";
 import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";

@@ -13,16 +13,8 @@ export const EXCEPTIONS: readonly Group[] = [
 		reason:
 			"People sign in for a programme or for a partner. The core needs the row of a partner and its people, which are in one file with all other queries of partners.",
 		files: {
-			"src/core/mail/change-mail.ts": ["partners"],
-			"src/core/mail/letters.ts": ["partners"],
-			"src/core/mail/tell.ts": ["partners"],
-			"src/core/people/accept-sign-in-link.ts": ["partners"],
-			"src/core/people/actor.ts": ["partners", "token-api"],
-			"src/core/people/invitations.ts": ["partners"],
-			"src/core/people/sign-in-links.ts": ["partners"],
-			"src/core/programmes/receivers.ts": ["partners"],
+			"src/core/people/actor.ts": ["token-api"],
 			"src/core/web/access.ts": ["partners"],
-			"src/core/web/document.ts": ["partners"],
 			"src/core/web/page.ts": ["partners"],
 			"src/core/web/people/people-page.ts": ["partners"],
 		},
@@ -31,7 +23,7 @@ export const EXCEPTIONS: readonly Group[] = [
 		reason:
 			"The end of a person's access ends tokens and jobs in the same transaction. Modules could add what ends, as they add chores.",
 		files: {
-			"src/core/people/end-access.ts": ["partners", "jobs", "token-api"],
+			"src/core/people/end-access.ts": ["jobs", "token-api"],
 			"src/core/web/people/end-access-page.ts": ["token-api"],
 			"src/core/web/sign-in/welcome-page.ts": ["token-api"],
 		},
@@ -79,7 +71,7 @@ export const EXCEPTIONS: readonly Group[] = [
 		reason:
 			"A page shows sections and links of modules. Modules could add sections, as they add menu entries.",
 		files: {
-			"src/core/web/account/account-page.ts": ["partners", "personal-data", "token-api"],
+			"src/core/web/account/account-page.ts": ["personal-data", "token-api"],
 			"src/core/web/conversions/conversion-page.ts": ["refunds", "partners"],
 			"src/core/web/conversions/decide-action.ts": ["jobs"],
 			"src/core/web/examples.ts": ["partners"],

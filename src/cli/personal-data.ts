@@ -8,8 +8,8 @@ import { isPartnerId } from "#core/domain/id.ts";
 import { utcMinute } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { createPerson } from "#core/people/people.ts";
+import { findPartner } from "#core/store/queries/partners.ts";
 import { findPersonByEmail, findPersonByPublicId, type Person } from "#core/store/queries/people.ts";
-import { findPartner } from "#modules/partners/store/partners.ts";
 import { type Erasure, findErasure } from "#modules/personal-data/store/erasures.ts";
 import { erasePartner, previewPartner } from "#modules/personal-data/use-cases/erase-partner.ts";
 import {

@@ -11,7 +11,7 @@ import { COMMAND_LINE } from "#core/people/actor.ts";
 import { findProgramme } from "#core/store/queries/programmes.ts";
 import { monthEndMs, monthIn, sayMonth } from "#modules/accounts/domain/statement.ts";
 import { foldCode } from "#modules/partners/domain/credit.ts";
-import { insertCode } from "#modules/partners/store/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
 import { invitePartner } from "#modules/partners/use-cases/partners.ts";
 import { addPartnership } from "#modules/partners/use-cases/partnerships.ts";
 import { createDemoClock, type DemoClock } from "../../demo/demo-clock.ts";

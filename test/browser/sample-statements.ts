@@ -2,6 +2,8 @@
 
 import { DAY_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
+import { findPartner } from "#core/store/queries/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import type { EntryKind } from "#modules/accounts/domain/ledger.ts";
 import { monthBefore, monthEndMs, monthIn } from "#modules/accounts/domain/statement.ts";
 import { ENTRIES } from "#modules/accounts/store/tables.ts";
@@ -11,7 +13,6 @@ import { savePayoutSettings } from "#modules/accounts/use-cases/payout-settings.
 import { startJob } from "#modules/jobs/use-cases/job.ts";
 import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
 import { finishJob } from "#modules/jobs/use-cases/work.ts";
-import { findPartner, type Partner } from "#modules/partners/store/partners.ts";
 import type { Service } from "../../src/service.ts";
 import { expectValue } from "../support/shop-account.ts";
 

@@ -2,7 +2,9 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { insertCode, insertPartner, insertPartnership } from "#modules/partners/store/partners.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
 import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {

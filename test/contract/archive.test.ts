@@ -5,17 +5,14 @@ import { test } from "node:test";
 import { decideConversion } from "#core/conversions/decide.ts";
 import { COMMAND_LINE, type SignedInPerson } from "#core/people/actor.ts";
 import { archiveProgramme, resumeProgramme } from "#core/programmes/archive.ts";
+import { insertPartner, listPartners } from "#core/store/queries/partners.ts";
 import { insertPerson } from "#core/store/queries/people.ts";
 import { listProgrammes } from "#core/store/queries/programme-list.ts";
 import { findProgrammesByName, listKeylessProgrammes } from "#core/store/queries/programmes.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { findLinks } from "#modules/partners/store/clicks.ts";
-import {
-	insertPartner,
-	insertPartnerLink,
-	listPartners,
-	listPartnerships,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
+import { listPartnerships } from "#modules/partners/store/partnerships.ts";
 import { archivePartner, resumePartner } from "#modules/partners/use-cases/archive.ts";
 import { addPartnership, changeState } from "#modules/partners/use-cases/partnerships.ts";
 import { CHANGES } from "../../src/modules.ts";

@@ -15,18 +15,16 @@ import { IMPORTED_STATUSES, REASONS } from "#core/domain/conversion.ts";
 import type { Result } from "#core/domain/fault.ts";
 import { ALL_EVENTS } from "#core/domain/receiver.ts";
 import { orderIdOf } from "#core/store/queries/conversions.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Owed } from "#core/store/queries/queue.ts";
 import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "#core/store/queries/receivers.ts";
 import { insertSecret } from "#core/store/queries/signing-secrets.ts";
 import type { Store } from "#core/store/store.ts";
-import {
-	insertCode,
-	insertPartner,
-	insertPartnerLink,
-	insertPartnership,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
 import { refundRequest } from "#modules/refunds/use-cases/refund.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";

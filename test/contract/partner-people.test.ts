@@ -7,16 +7,12 @@ import { MINUTE_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import type { Mail } from "#core/ports.ts";
 import { archiveProgramme } from "#core/programmes/archive.ts";
+import { addPartnerPerson, removePartnerPerson, signsInFor } from "#core/store/queries/partner-people.ts";
 import { findPersonByEmail } from "#core/store/queries/people.ts";
 import { findRole } from "#core/store/queries/programme-people.ts";
 import { listSecretsPreparedBy } from "#core/store/queries/signing-secrets.ts";
 import { createTestSite, LINK, newEmail, PASSWORD, type TestSite } from "#core/web/test-site.test-support.ts";
-import {
-	addPartnerPerson,
-	insertApplication,
-	removePartnerPerson,
-	signsInFor,
-} from "#modules/partners/store/partners.ts";
+import { insertApplication } from "#modules/partners/store/applications.ts";
 import { acceptApplication } from "#modules/partners/use-cases/applications.ts";
 import { archivePartner } from "#modules/partners/use-cases/archive.ts";
 import { addPartnership, invitePartnerTo } from "#modules/partners/use-cases/partnerships.ts";

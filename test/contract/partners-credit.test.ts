@@ -17,18 +17,18 @@ import { type Conversion, listMoves } from "#core/store/queries/conversions.ts";
 import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import { createTestSite, type TestSite } from "#core/web/test-site.test-support.ts";
 import { createClickSealer, NO_SUB_IDS } from "#modules/partners/domain/click-token.ts";
+import { listApplications } from "#modules/partners/store/applications.ts";
 import { addClicks, EVER, sumClicks, sumPartnershipClicks } from "#modules/partners/store/clicks.ts";
+import { listCodes } from "#modules/partners/store/coupon-codes.ts";
 import { listCredited } from "#modules/partners/store/credited.ts";
 import { findClicksWithOrders, findCredits, sumByPartnership } from "#modules/partners/store/credits.ts";
+import { findPartnerLink } from "#modules/partners/store/partner-links.ts";
 import {
-	findPartnerLink,
 	findPartnership,
-	listApplications,
-	listCodes,
 	listPartnerships,
 	type NamedPartnership,
 	pagePartnerships,
-} from "#modules/partners/store/partners.ts";
+} from "#modules/partners/store/partnerships.ts";
 import { acceptApplication, apply, declineApplication } from "#modules/partners/use-cases/applications.ts";
 import { createClickCounts } from "#modules/partners/use-cases/click-counts.ts";
 import { makePartnerLink } from "#modules/partners/use-cases/partner-links.ts";

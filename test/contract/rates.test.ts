@@ -10,7 +10,7 @@ import { COMMAND_LINE, type SignedInPerson } from "#core/people/actor.ts";
 import { changeProgramme, type TermsInput } from "#core/programmes/programme-terms.ts";
 import { lockProgramme, type Programme, updateTerms } from "#core/store/queries/programmes.ts";
 import { createTestSite, newEmail, type TestSite } from "#core/web/test-site.test-support.ts";
-import { findPartnership, type NamedPartnership } from "#modules/partners/store/partners.ts";
+import { findPartnership, type NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import { invitePartner } from "#modules/partners/use-cases/partners.ts";
 import {
 	addPartnership,

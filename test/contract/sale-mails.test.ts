@@ -12,12 +12,13 @@ import { createPerson } from "#core/people/people.ts";
 import type { Mail } from "#core/ports.ts";
 import { findNewestMove } from "#core/store/queries/announced-moves.ts";
 import { type Conversion, findByPublicId } from "#core/store/queries/conversions.ts";
+import { addPartnerPerson } from "#core/store/queries/partner-people.ts";
 import { setPassword } from "#core/store/queries/passwords.ts";
 import { findPersonByEmail } from "#core/store/queries/people.ts";
 import { createTestSite, START_MS, type TestSite } from "#core/web/test-site.test-support.ts";
 import type { SaleMails } from "#modules/partners/domain/sale-news.ts";
 import { tellSales } from "#modules/partners/mail/sale-news.ts";
-import { addPartnerPerson, insertCode } from "#modules/partners/store/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
 import {
 	addCredited,
 	addCreditingProgramme,

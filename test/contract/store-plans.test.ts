@@ -104,7 +104,7 @@ import { PARTNERSHIP, PARTNERSHIP_OF_CODE } from "#modules/partners/store/credit
 import { listCredited } from "#modules/partners/store/credited.ts";
 import { CREDIT_OF_CONVERSION, sumByPartnership } from "#modules/partners/store/credits.ts";
 import { pruneClicks } from "#modules/partners/store/partner-prune.ts";
-import type { NamedPartnership } from "#modules/partners/store/partners.ts";
+import type { NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import { findReaderToMail, listMovesForNews } from "#modules/partners/store/sale-news.ts";
 import { CREDITS } from "#modules/partners/store/tables.ts";
 import { CODE_OF_LINK, EVENTS_OF_CONVERSION } from "#modules/partners/use-cases/credit-changes.ts";

@@ -4,9 +4,9 @@
 import { equal, ok } from "node:assert/strict";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { changeNetwork } from "#core/programmes/network.ts";
+import { findPartner } from "#core/store/queries/partners.ts";
 import { Browser, PASSWORD } from "#core/web/test-site.test-support.ts";
 import { savePayoutSettings } from "#modules/accounts/use-cases/payout-settings.ts";
-import { findPartner } from "#modules/partners/store/partners.ts";
 import { CalledPartner } from "../support/called-partner.ts";
 import type { RunningService } from "../support/running-service.ts";
 import { expectValue } from "../support/shop-account.ts";

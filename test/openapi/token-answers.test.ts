@@ -7,7 +7,8 @@ import { API_FAULT_CODES, codesOf, isTokenFault } from "#core/domain/fault.ts";
 import { DAY_MS } from "#core/domain/time.ts";
 import type { Store } from "#core/store/store.ts";
 import { START_MS } from "#core/web/test-site.test-support.ts";
-import { insertCodes, insertPartnerLinks } from "#modules/partners/store/partners.ts";
+import { insertCodes } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnerLinks } from "#modules/partners/store/partner-links.ts";
 import { MAX_CODES } from "#modules/partners/use-cases/partnerships.ts";
 import {
 	addCredited,

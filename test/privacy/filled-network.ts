@@ -9,6 +9,7 @@ import { findPersonByEmail, type Person } from "#core/store/queries/people.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
 import { findPartnerReceiver } from "#core/store/queries/receivers.ts";
 import type { Store } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { runCallbacks } from "#core/web/integration/callback-run.test-support.ts";
 import {
 	type Browser,
@@ -20,12 +21,8 @@ import {
 import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
 import { NOBODY } from "#modules/partners/domain/credit.ts";
 import { addClicks } from "#modules/partners/store/clicks.ts";
-import {
-	insertPartnerLink,
-	listPartnerships,
-	type NamedPartnership,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
+import { listPartnerships, type NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import { addCreditingProgramme } from "#modules/partners/web/partner-shop.test-support.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { type GivenStep, makeSteps } from "../support/make-steps.ts";

@@ -12,9 +12,10 @@ import { pruneDeliveries, pruneLog, pruneNotices, pruneShortLived } from "#core/
 import type { Schema } from "#core/store/schema/tables.ts";
 import type { Store } from "#core/store/store.ts";
 import type { NoticesTable } from "#core/store/tables/notices.ts";
+import { insertApplication, listApplications } from "#modules/partners/store/applications.ts";
 import { addClicks, EVER, sumClicks } from "#modules/partners/store/clicks.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
 import { pruneApplications, pruneClicks } from "#modules/partners/store/partner-prune.ts";
-import { insertApplication, insertPartnerLink, listApplications } from "#modules/partners/store/partners.ts";
 import { CHANGES, MODULE_CHORES, PRUNE_RULES } from "../../src/modules.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";

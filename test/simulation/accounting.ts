@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { REASONS } from "#core/domain/conversion.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE, type SignedInPerson } from "#core/people/actor.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { insertPerson } from "#core/store/queries/people.ts";
 import { insertSession } from "#core/store/queries/sessions.ts";
 import type { Store } from "#core/store/store.ts";
@@ -16,7 +17,6 @@ import { payStatements, undoPayment } from "#modules/accounts/use-cases/payments
 import { findJob } from "#modules/jobs/store/jobs.ts";
 import { startJob } from "#modules/jobs/use-cases/job.ts";
 import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
-import { insertPartner } from "#modules/partners/store/partners.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { demand } from "../support/broken.ts";
 import { amountsOf, coinsOf, type LifeState, type MoneyAct, writeCoins } from "../support/lifecycle-model.ts";

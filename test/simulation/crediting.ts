@@ -6,6 +6,7 @@
 import type { KeyRing } from "#core/domain/key-ring.ts";
 import { SEALING_IV_BYTES } from "#core/domain/sealing.ts";
 import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
 import { createClickSealer } from "#modules/partners/domain/click-token.ts";
 import {
@@ -15,7 +16,8 @@ import {
 	NOBODY,
 	readClickIds,
 } from "#modules/partners/domain/credit.ts";
-import { insertCode, insertPartner, insertPartnership } from "#modules/partners/store/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { START_MS } from "../support/clock.ts";
 import type { Act, Brought, MoneyAct } from "../support/lifecycle-model.ts";

@@ -8,14 +8,12 @@ import type { Result } from "#core/domain/fault.ts";
 import type { CallbackForm, ReceiverId } from "#core/domain/receiver.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { type SavedPartnerUrl, savePartnerUrl } from "#core/programmes/postback-url.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { findPartnerReceiver } from "#core/store/queries/receivers.ts";
-import {
-	insertCode,
-	insertPartner,
-	insertPartnerLink,
-	insertPartnership,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
 import { readCallback } from "./callback-form.ts";
 import type { RunningService } from "./running-service.ts";
 import type { Shop, ShopRequest } from "./shop.ts";

@@ -6,13 +6,12 @@ import { lockProgramme, type Programme, updateTerms } from "#core/store/queries/
 import { removeEndpoint, setEndpoint } from "#core/store/queries/receivers.ts";
 import type { Db } from "#core/store/store.ts";
 import type { LandingHost } from "#modules/partners/domain/click.ts";
+import { type ListedHost, replaceLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import {
 	changeCommission,
 	changePartnership,
-	type ListedHost,
 	lockPartnership,
-	replaceLandingHosts,
-} from "#modules/partners/store/partners.ts";
+} from "#modules/partners/store/partnerships.ts";
 
 export function setProgramme(
 	db: Db,

@@ -16,7 +16,7 @@ import { readSystem } from "#core/store/queries/system.ts";
 import { MIGRATIONS } from "#core/store/schema/migrations.ts";
 import type { Db, Store } from "#core/store/store.ts";
 import { commissionsOf } from "#modules/partners/store/credits.ts";
-import { changeCommission, lockPartnership } from "#modules/partners/store/partners.ts";
+import { changeCommission, lockPartnership } from "#modules/partners/store/partnerships.ts";
 import { CHANGES } from "../../src/modules.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { checkLedger } from "../../src/service/check-ledger.ts";

@@ -11,15 +11,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@ringback/receiver";
 import { sql } from "kysely";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { lockProgramme, updateProgramme } from "#core/store/queries/programmes.ts";
 import { openSqlite } from "#core/store/sqlite/store.ts";
-import {
-	insertCode,
-	insertPartner,
-	insertPartnerLink,
-	insertPartnership,
-	replaceLandingHosts,
-} from "#modules/partners/store/partners.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { replaceLandingHosts } from "#modules/partners/store/landing-hosts.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
 import { packVendurePlugin, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { assignAsShown } from "../support/assign-partner.ts";

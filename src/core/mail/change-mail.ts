@@ -2,7 +2,6 @@
 // if the reader did not expect it. They are plain text, so that every mail program on every phone can show
 // them.
 
-import type { Partner } from "#modules/partners/store/partners.ts";
 import { sayAction, sayDone } from "../domain/action.ts";
 import { quote } from "../domain/mail-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
@@ -10,6 +9,7 @@ import type { Mail } from "../ports.ts";
 import type { Change } from "../store/queries/audit.ts";
 import type { Addressee } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import type { Partner } from "../store/tables/partners.ts";
 
 /** The reader's time zone and email address. The address is null if the mail has several readers. */
 interface Reader {

@@ -2,12 +2,12 @@
 // test mails. They are plain text, so that every mail program on every phone can show them. Text that
 // strangers chose is quoted. network-mailer adds the lines that say who sends the mail.
 
-import type { Partner } from "#modules/partners/store/partners.ts";
 import { quote } from "../domain/mail-text.ts";
 import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import type { Partner } from "../store/tables/partners.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
 /** Time after which a mail without a link is out of date and no longer sent. */

@@ -4,7 +4,6 @@
 // reports. The transaction that claims the news also puts the mails into the queue, so all news is mailed,
 // and none twice, even if a process dies.
 
-import { findPartnerById, listPartnersOf } from "#modules/partners/store/partners.ts";
 import { type AuditAction, audienceOf, TELL_INTERVALS_MS } from "../domain/action.ts";
 import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES, type MailKind } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
@@ -21,6 +20,8 @@ import {
 	postponeNoticeMail,
 	type ReceiverToMail,
 } from "../store/queries/notices.ts";
+import { listPartnersOf } from "../store/queries/partner-people.ts";
+import { findPartnerById } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
 import { findMailZone, findPersonById } from "../store/queries/people.ts";
 import {

@@ -1,19 +1,18 @@
 // Accepts a one-time sign-in link. All its effects happen in one transaction, which also makes the link
 // invalid.
 
-import {
-	addPartnerPerson,
-	hasRoleInProgrammeOf,
-	listPartnersOf,
-	type Partner,
-	signsInForPartnerOf,
-} from "#modules/partners/store/partners.ts";
 import { readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import {
+	addPartnerPerson,
+	hasRoleInProgrammeOf,
+	listPartnersOf,
+	signsInForPartnerOf,
+} from "../store/queries/partner-people.ts";
 import { hasPassword, setPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
@@ -26,6 +25,7 @@ import {
 	spendSignInLink,
 } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
+import type { Partner } from "../store/tables/partners.ts";
 import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";

@@ -5,7 +5,6 @@
 // API tokens as well, except those that the person keeps by name, because a thief may have issued them.
 
 import { auditAreaOf, auditSubjectOf, endJobsOf, type Job } from "#modules/jobs/store/jobs.ts";
-import { findPartnersById } from "#modules/partners/store/partners.ts";
 import type { TokenLabel } from "#modules/token-api/domain/api-token.ts";
 import { listTokensIssuedBy, revokeApiToken } from "#modules/token-api/store/api-tokens.ts";
 import { noteToken } from "#modules/token-api/store/token-entries.ts";
@@ -13,6 +12,7 @@ import { writeKeyLabel } from "../domain/action.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { listKeysIssuedBy, lowerApiKey, revokeApiKey } from "../store/queries/keys.ts";
+import { findPartnersById } from "../store/queries/partners.ts";
 import { findPersonById } from "../store/queries/people.ts";
 import { endChallenges, endSessions, listSessions } from "../store/queries/sessions.ts";
 import {

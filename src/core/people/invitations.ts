@@ -3,7 +3,6 @@
 // partner's people must not reveal who has an account. It has no effect until somebody who reads the mailbox
 // accepts it.
 
-import { addPartnerPerson, findPartnerById, signsInFor } from "#modules/partners/store/partners.ts";
 import { judgeErasedPartner, judgeErasedPerson } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
@@ -11,6 +10,8 @@ import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAcceptedMail, composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { addPartnerPerson, signsInFor } from "../store/queries/partner-people.ts";
+import { findPartnerById } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
 import {
 	findPersonByEmail,

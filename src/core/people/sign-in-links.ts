@@ -1,12 +1,13 @@
 // One-time sign-in links are issued and read only in this file, and used up only in accept-sign-in-link.
 
-import { findPartnerById, listPartnersOf, type Partner } from "#modules/partners/store/partners.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { PersonKind, ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS, type Offer } from "../mail/letters.ts";
+import { listPartnersOf } from "../store/queries/partner-people.ts";
+import { findPartnerById } from "../store/queries/partners.ts";
 import { hasPassword, hasStaffWithPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
@@ -17,6 +18,7 @@ import {
 	type SignInLink,
 } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
+import type { Partner } from "../store/tables/partners.ts";
 import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 

@@ -2,7 +2,6 @@
 // callbacks that people send again. The use cases take the public id of the programme or partner, and this file finds the
 // receiver, checks the actor's right and says whom the audit entry is about.
 
-import { findPartner, lockPartner, type Partner } from "#modules/partners/store/partners.ts";
 import type { AuditAction } from "../domain/action.ts";
 import { judgeErasedPartner } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -19,6 +18,7 @@ import {
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Locked } from "../store/locked.ts";
 import type { AuditNote } from "../store/queries/audit.ts";
+import { findPartner, lockPartner } from "../store/queries/partners.ts";
 import { findProgramme, type Programme } from "../store/queries/programmes.ts";
 import {
 	findPartnerReceiver,
@@ -27,6 +27,7 @@ import {
 	type ReceiverColumns,
 } from "../store/queries/receivers.ts";
 import type { Db } from "../store/store.ts";
+import type { Partner } from "../store/tables/partners.ts";
 import { changeLocked } from "./programmes.ts";
 
 /** The shop of a programme as a receiver of callbacks. */

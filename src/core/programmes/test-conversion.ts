@@ -1,7 +1,7 @@
 // Test conversions that people send from the integration page. They follow every rule, can go through every move, and
 // are not counted in any total.
 
-import { findFirstCode } from "#modules/partners/store/partners.ts";
+import { findFirstCode } from "#modules/partners/store/coupon-codes.ts";
 import { decideConversion, type TestDecision } from "../conversions/decide.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { recordConversion } from "../conversions/record.ts";

@@ -4,19 +4,17 @@
 // the person's role is too low, the page says so.
 
 import type { MiddlewareHandler } from "hono";
-import {
-	countApplications,
-	countWaitingHosts,
-	findPartner,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import { countApplications } from "#modules/partners/store/applications.ts";
+import { countWaitingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { readTrouble } from "../callbacks/failure-notices.ts";
 import { grants, type Right } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import { recordOf } from "../request-notes.ts";
 import { countFailed } from "../store/queries/delivery-health.ts";
+import { findPartner } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { findPartnerReceiver } from "../store/queries/receivers.ts";
+import type { Partner } from "../store/tables/partners.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";

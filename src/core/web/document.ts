@@ -1,11 +1,11 @@
 // The HTML document around a page's content. Pages for signed-in people have a full frame, and pages before
 // sign-in have only a plain card.
 
-import type { Partner } from "#modules/partners/store/partners.ts";
 import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { KnownLogo, NetworkFace } from "../store/queries/known-network.ts";
+import type { Partner } from "../store/tables/partners.ts";
 import { assetUrl, logoUrl, themeUrl } from "./assets.ts";
 import { TROUBLE_TARGET } from "./conversion-ui.ts";
 import {

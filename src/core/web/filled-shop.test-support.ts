@@ -4,7 +4,9 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
-import { insertApplication, insertCode, insertPartnerLink } from "#modules/partners/store/partners.ts";
+import { insertApplication } from "#modules/partners/store/applications.ts";
+import { insertCode } from "#modules/partners/store/coupon-codes.ts";
+import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
 import { invitePartner } from "#modules/partners/use-cases/partners.ts";
 import { addPartnership } from "#modules/partners/use-cases/partnerships.ts";
 import { setProgramme, setUrl } from "../../../test/support/change-rows.ts";

@@ -8,6 +8,7 @@ import type * as deliveries from "../tables/deliveries.ts";
 import type * as inbound from "../tables/inbound.ts";
 import type * as network from "../tables/network.ts";
 import type * as notices from "../tables/notices.ts";
+import type * as partners from "../tables/partners.ts";
 import type * as people from "../tables/people.ts";
 import type * as programmes from "../tables/programmes.ts";
 import type * as receivers from "../tables/receivers.ts";
@@ -16,6 +17,8 @@ import type * as sealing from "../tables/sealing.ts";
 export interface Schema {
 	network: network.NetworkTable;
 	people: people.PeopleTable;
+	partners: partners.PartnersTable;
+	partner_people: partners.PartnerPeopleTable;
 	programmes: programmes.ProgrammesTable;
 	programme_people: programmes.ProgrammePeopleTable;
 	receivers: receivers.ReceiversTable;

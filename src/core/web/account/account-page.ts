@@ -1,7 +1,6 @@
 // The page /account, on which people change their own settings, email address, password, authenticator and
 // sessions.
 
-import { listPartnersOf } from "#modules/partners/store/partners.ts";
 import { ownDataSection } from "#modules/personal-data/web/person-page.ts";
 import { endingTokens } from "#modules/token-api/web/ending-tokens.ts";
 import { MAIL_KINDS, NOTICE_KINDS } from "../../domain/notice.ts";
@@ -16,6 +15,7 @@ import {
 import { sayWhatEnded } from "../../people/end-access.ts";
 import { askForAddress, DATE_LOCALES, saveOwnSettings } from "../../people/own-settings.ts";
 import { changePassword } from "../../people/passwords.ts";
+import { listPartnersOf } from "../../store/queries/partner-people.ts";
 import { findPersonById, type Person } from "../../store/queries/people.ts";
 import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { MAX_SESSION_DAYS, type Session } from "../../store/queries/sessions.ts";

@@ -2,7 +2,7 @@
 // the totals of the matching conversions.
 
 import * as z from "zod";
-import { findPartnerships } from "#modules/partners/store/partners.ts";
+import { findPartnerships } from "#modules/partners/store/partnerships.ts";
 import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../../domain/money.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";

@@ -1,7 +1,7 @@
 // The tab "Keys and snippets". It has the API keys and the signing secret of a shop, each shown once, and
 // code that uses them in eight languages.
 
-import { findLandingHosts } from "#modules/partners/store/clicks.ts";
+import { findLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { showKey } from "../../domain/action.ts";
 import { describeBasketValue } from "../../domain/basket-rule.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";

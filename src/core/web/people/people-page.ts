@@ -3,7 +3,6 @@
 // Owners and staff invite people, change roles and remove people. Everybody else in a programme only sees the
 // list. All people of a partner have the same rights.
 
-import type { Partner } from "#modules/partners/store/partners.ts";
 import {
 	inviteToPartner,
 	removePartnerPerson,
@@ -33,6 +32,7 @@ import {
 	listProgrammeInvitations,
 	type PartnerInvitation,
 } from "../../store/queries/sign-in-links.ts";
+import type { Partner } from "../../store/tables/partners.ts";
 import { declareForm, readTextFields, readUnticked } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";

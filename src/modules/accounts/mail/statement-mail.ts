@@ -5,7 +5,7 @@ import { quote } from "#core/domain/mail-text.ts";
 import { DAY_MS } from "#core/domain/time.ts";
 import { minuteIn } from "#core/domain/zone-day.ts";
 import type { WrittenMail } from "#core/mail/dispatcher.ts";
-import type { Partner } from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { sayMonth } from "../domain/statement.ts";
 import type { Statement } from "../store/statements.ts";
 

@@ -2,10 +2,10 @@
 
 import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import { decimalCount, formatMinor, minorUnits, zeroIn } from "#core/domain/money.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import { joinHalves, sumOf } from "#core/store/queries/conversion-tally.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
-import { NO_ID } from "#modules/partners/store/partners.ts";
 import type { EntryKind } from "../domain/ledger.ts";
 import type { EntriesTable, Entry } from "./tables.ts";
 

@@ -2,14 +2,14 @@
 
 import { type Insertable, type JoinBuilder, type Selectable, sql } from "kysely";
 import { type Locked, lockRow, lockRows } from "#core/store/locked.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import { joinHalves, sumOf } from "#core/store/queries/conversion-tally.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
 import { CAN_SIGN_IN, MAIL_ZONE } from "#core/store/queries/people.ts";
 import { isSqlite, type Schema } from "#core/store/schema/tables.ts";
 import type { Db } from "#core/store/store.ts";
 import type { NetworkTable } from "#core/store/tables/network.ts";
-import { NO_ID } from "#modules/partners/store/partners.ts";
-import type { Partner } from "#modules/partners/store/tables.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import type { StatementState } from "../domain/statement.ts";
 import { isOfKind } from "./entries.ts";
 import type {

@@ -5,7 +5,7 @@ import { isZero, parseFormAmount } from "#core/domain/money.ts";
 import { MINUTE_MS } from "#core/domain/time.ts";
 import { type Actor, personIdOf, STAFF, transactAs } from "#core/people/actor.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
-import { findPartnerById } from "#modules/partners/store/partners.ts";
+import { findPartnerById } from "#core/store/queries/partners.ts";
 import { hasAdjustmentSince } from "../store/entries.ts";
 import { ENTRIES } from "../store/tables.ts";
 import type { StatementsDeps } from "./deps.ts";

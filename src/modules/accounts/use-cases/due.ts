@@ -4,7 +4,7 @@
 import { type Result, succeed } from "#core/domain/fault.ts";
 import { decimalCount, formatMinor, zeroIn } from "#core/domain/money.ts";
 import type { Db } from "#core/store/store.ts";
-import type { Partner } from "#modules/partners/store/tables.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import type { EntryKind } from "../domain/ledger.ts";
 import { type MinimumPayouts, readMinimums } from "../domain/minimum-payout.ts";
 import {

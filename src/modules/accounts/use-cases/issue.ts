@@ -4,10 +4,10 @@
 
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { noteAudits } from "#core/store/queries/audit.ts";
+import { findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import { findProgrammeNames } from "#core/store/queries/programmes.ts";
 import { sealingKeyIn } from "#core/store/queries/sealing-key.ts";
 import type { Db } from "#core/store/store.ts";
-import { findPartnersByPublicId } from "#modules/partners/store/partners.ts";
 import { monthIn, writeNumber } from "../domain/statement.ts";
 import { composeIssuedMail } from "../mail/statement-mail.ts";
 import {

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { DEFAULT_BRAND, networkName } from "#core/domain/network.ts";
 import { openText, SEALED_FOR, SEALING_IV_BYTES, sealText } from "#core/domain/sealing.ts";
-import type { Partner } from "#modules/partners/store/tables.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import type { Statement, StatementSettings } from "../store/statements.ts";
 import type { StatementsDeps } from "./deps.ts";
 import { DETAILS, type StoredDetails } from "./payment-details.ts";

@@ -19,9 +19,10 @@ import type { SignInDeps, Visitor } from "#core/people/auth.ts";
 import { LIMITS, useLimits } from "#core/people/limits.ts";
 import { checkPassword } from "#core/people/passwords.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import { signsInFor } from "#core/store/queries/partner-people.ts";
+import { lockPartner } from "#core/store/queries/partners.ts";
 import { sealingKeyIn } from "#core/store/queries/sealing-key.ts";
 import type { Db } from "#core/store/store.ts";
-import { lockPartner, signsInFor } from "#modules/partners/store/partners.ts";
 import {
 	describeChange,
 	PAYMENT_FIELDS,

@@ -4,21 +4,19 @@ import { ok } from "node:assert/strict";
 import { createKeyRing } from "#core/domain/key-ring.ts";
 import type { SignedInPerson } from "#core/people/actor.ts";
 import { type Conversion, findManyByPublicId } from "#core/store/queries/conversions.ts";
+import { addPartnerPerson } from "#core/store/queries/partner-people.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { insertProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Db, Store } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { findJob, type ListedJob } from "#modules/jobs/store/jobs.ts";
 import { startJob } from "#modules/jobs/use-cases/job.ts";
 import { type JudgedRow, readJudgedLines } from "#modules/jobs/use-cases/lines.ts";
 import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
 import { type JobWorkDeps, workOffJobs } from "#modules/jobs/use-cases/work.ts";
 import { type Credit, NOBODY } from "#modules/partners/domain/credit.ts";
-import {
-	addPartnerPerson,
-	insertPartner,
-	insertPartnership,
-	type Partner,
-	type Partnership,
-} from "#modules/partners/store/partners.ts";
+import { insertPartnership } from "#modules/partners/store/partnerships.ts";
+import type { Partnership } from "#modules/partners/store/tables.ts";
 import { MAIL_OFF } from "../../../../test/support/app-deps.ts";
 import { createClock, type MovableClock } from "../../../../test/support/clock.ts";
 import { type GivenStep, makeSteps } from "../../../../test/support/make-steps.ts";

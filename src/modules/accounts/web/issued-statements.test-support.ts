@@ -8,7 +8,7 @@ import { findJob } from "#modules/jobs/store/jobs.ts";
 import { startJob } from "#modules/jobs/use-cases/job.ts";
 import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
 import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
-import type { NamedPartnership } from "#modules/partners/store/partners.ts";
+import type { NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import { addCredited } from "#modules/partners/web/partner-shop.test-support.ts";
 import { type ListedStatement, readStatements } from "../store/statements.ts";
 import { ENTRIES } from "../store/tables.ts";

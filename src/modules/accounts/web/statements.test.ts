@@ -6,9 +6,9 @@ import { sealText } from "#core/domain/sealing.ts";
 import { DAY_MS, HOUR_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { LIMITS, useLimits } from "#core/people/limits.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { findPersonByEmail } from "#core/store/queries/people.ts";
 import { PASSWORD } from "#core/web/test-site.test-support.ts";
-import { insertPartner } from "#modules/partners/store/partners.ts";
 import {
 	addCreditingProgramme,
 	addPartner,

@@ -3,7 +3,7 @@
 
 import { noteAudits } from "#core/store/queries/audit.ts";
 import type { Db } from "#core/store/store.ts";
-import type { NamedPartnership } from "#modules/partners/store/partners.ts";
+import type { NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import type { ApplyDeps } from "./kind.ts";
 
 /** Maximum number of links or codes that one audit entry names. */

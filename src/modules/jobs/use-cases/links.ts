@@ -6,14 +6,10 @@ import { readName } from "#core/domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "#core/domain/fault.ts";
 import type { Db } from "#core/store/store.ts";
 import { landingUrl, MAX_TARGET_LENGTH, sayHost } from "#modules/partners/domain/click.ts";
-import { findLandingHosts } from "#modules/partners/store/clicks.ts";
-import {
-	findLinksByCode,
-	insertPartnerLinks,
-	listPartnerships,
-	type NamedPartnership,
-	type PartnerLink,
-} from "#modules/partners/store/partners.ts";
+import { findLandingHosts } from "#modules/partners/store/landing-hosts.ts";
+import { findLinksByCode, insertPartnerLinks } from "#modules/partners/store/partner-links.ts";
+import { listPartnerships, type NamedPartnership } from "#modules/partners/store/partnerships.ts";
+import type { PartnerLink } from "#modules/partners/store/tables.ts";
 import { readImportedCode } from "#modules/partners/use-cases/partner-links.ts";
 import { withScheme } from "#modules/partners/use-cases/partners.ts";
 import { noteImported } from "./audit-imported.ts";

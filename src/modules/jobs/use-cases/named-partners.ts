@@ -3,16 +3,15 @@
 import { parseName } from "#core/domain/display-name.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { PARTNER_ID } from "#core/domain/id.ts";
+import { findPartnersByName, findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import {
-	findPartnersByName,
-	findPartnersByPublicId,
 	findPartnershipsBetween,
 	lockPartnershipsById,
 	type NamedPartnership,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+} from "#modules/partners/store/partnerships.ts";
 import { type Cells, cellOf, findNamedProgrammes, type JobColumn, type JobRow } from "./kind.ts";
 
 export const PARTNER_COLUMN: JobColumn = {

@@ -5,15 +5,12 @@ import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
 import { createMailDispatcher } from "#core/mail/dispatcher.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { listAudit } from "#core/store/queries/audit-list.ts";
+import { listPartnerEmails } from "#core/store/queries/partner-people.ts";
+import { findPartnersByName } from "#core/store/queries/partners.ts";
 import { insertPerson } from "#core/store/queries/people.ts";
 import { findProgrammesByName } from "#core/store/queries/programmes.ts";
-import {
-	findByCode,
-	findPartnersByName,
-	listCodes,
-	listPartnerEmails,
-	listPartnerships,
-} from "#modules/partners/store/partners.ts";
+import { listCodes } from "#modules/partners/store/coupon-codes.ts";
+import { findByCode, listPartnerships } from "#modules/partners/store/partnerships.ts";
 import { createPartnerLinkCache } from "#modules/partners/use-cases/partner-link-cache.ts";
 import { makePartnerLink } from "#modules/partners/use-cases/partner-links.ts";
 import { changeState, MAX_CODES } from "#modules/partners/use-cases/partnerships.ts";

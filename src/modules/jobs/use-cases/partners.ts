@@ -10,19 +10,14 @@ import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "
 import { type AuditedActor, COMMAND_LINE } from "#core/people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "#core/people/invitations.ts";
 import type { Locked } from "#core/store/locked.ts";
+import { addPartnerPerson, listPartnerEmails } from "#core/store/queries/partner-people.ts";
+import { findPartnersByName, insertPartner } from "#core/store/queries/partners.ts";
 import { findPersonByEmail, type Person } from "#core/store/queries/people.ts";
 import { lockProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { commissionsOf } from "#modules/partners/store/credits.ts";
-import {
-	addPartnerPerson,
-	findPartnersByName,
-	findPartnershipsBetween,
-	insertPartner,
-	listPartnerEmails,
-	type NamedPartnership,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import { findPartnershipsBetween, type NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import { membershipOf, note, type PartnerInput, readPartner } from "#modules/partners/use-cases/partners.ts";
 import { joinProgramme, judgeArchived } from "#modules/partners/use-cases/partnerships.ts";
 import { sayUninvited, whyUninvited } from "./imported-people.ts";

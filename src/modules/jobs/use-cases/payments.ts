@@ -2,7 +2,9 @@
 
 import { plainWords } from "#core/domain/fault.ts";
 import { parseTypedAmount } from "#core/domain/money.ts";
+import { findPartnersById } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { findUncompared } from "#modules/accounts/store/restores.ts";
 import {
 	findStatementsByNumber,
@@ -17,7 +19,6 @@ import {
 	parsePayment,
 	writePayments,
 } from "#modules/accounts/use-cases/payments.ts";
-import { findPartnersById, type Partner } from "#modules/partners/store/partners.ts";
 import {
 	type ApplyDeps,
 	type Cells,

@@ -3,9 +3,9 @@
 
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import type { Actor } from "#core/people/actor.ts";
+import { countPartners } from "#core/store/queries/partners.ts";
 import type { StatementsDeps } from "#modules/accounts/use-cases/deps.ts";
 import { checkMonth } from "#modules/accounts/use-cases/due.ts";
-import { countPartners } from "#modules/partners/store/partners.ts";
 import { isMonthInWork, type Job } from "../store/jobs.ts";
 import { noteJob } from "./job.ts";
 import { openJob } from "./make-job.ts";

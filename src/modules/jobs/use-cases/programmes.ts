@@ -30,7 +30,7 @@ import {
 import { removeProgrammeInvitation } from "#core/store/queries/sign-in-links.ts";
 import type { Db } from "#core/store/store.ts";
 import { type LandingHost, sayHost } from "#modules/partners/domain/click.ts";
-import { listLandingHosts, replaceLandingHosts } from "#modules/partners/store/partners.ts";
+import { listLandingHosts, replaceLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { readHosts } from "#modules/partners/use-cases/terms.ts";
 import { sayUninvited, whyUninvited } from "./imported-people.ts";
 import {

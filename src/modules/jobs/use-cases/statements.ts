@@ -3,7 +3,9 @@
 
 import { plainWords } from "#core/domain/fault.ts";
 import { decimalCount, zeroIn } from "#core/domain/money.ts";
+import { findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { findPartnersWithDetails, listPartnersAfter } from "#modules/accounts/store/statements.ts";
 import { checkMonth, type DueStatement, findDue } from "#modules/accounts/use-cases/due.ts";
 import {
@@ -11,8 +13,6 @@ import {
 	type IssueOutcome,
 	issueStatements,
 } from "#modules/accounts/use-cases/issue.ts";
-import { findPartnersByPublicId } from "#modules/partners/store/partners.ts";
-import type { Partner } from "#modules/partners/store/tables.ts";
 import { type Job, monthOfJob } from "../store/jobs.ts";
 import {
 	type ApplyDeps,

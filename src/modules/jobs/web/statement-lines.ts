@@ -1,5 +1,6 @@
 // The lines of a job that issues statements: what each statement contains, in pages of fifty lines.
 
+import { findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
 import { pager } from "#core/web/filter-query.ts";
 import { partnerStatementsPath, withQuery } from "#core/web/paths.ts";
@@ -7,7 +8,6 @@ import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { findPartnersWithDetails } from "#modules/accounts/store/statements.ts";
 import { noDetailsMark } from "#modules/accounts/web/statement-ui.ts";
-import { findPartnersByPublicId } from "#modules/partners/store/partners.ts";
 import type { Job } from "../store/jobs.ts";
 import { cellOf } from "../use-cases/kind.ts";
 import { type JudgedRow, readJudgedLines } from "../use-cases/lines.ts";

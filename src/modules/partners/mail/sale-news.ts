@@ -9,6 +9,7 @@ import { lastWeeklyMs } from "#core/domain/zone-day.ts";
 import { type Letter, type News, type TellDeps, tell } from "#core/mail/tell.ts";
 import { composeWaitingMail } from "#core/mail/waiting-mail.ts";
 import { hasReached, startOfFeed } from "#core/store/queries/announced-moves.ts";
+import { findPartnersById } from "#core/store/queries/partners.ts";
 import { findPersonById } from "#core/store/queries/people.ts";
 import { addresseesOf } from "#core/store/queries/programme-people.ts";
 import { findProgrammesById } from "#core/store/queries/programmes.ts";
@@ -22,7 +23,6 @@ import {
 	type SaleMails,
 	type SaleNewsKind,
 } from "../domain/sale-news.ts";
-import { findPartnersById } from "../store/partners.ts";
 import {
 	addSaleNews,
 	type CreditedSale,

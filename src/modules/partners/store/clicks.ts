@@ -1,8 +1,9 @@
-// Finds partner links by their code, and stores the counts of clicks on them, by quarter of an hour. The caller caches the
-// links.
+// Finds partner links by their code, and stores the numbers of clicks on them for each quarter of an hour. The caller caches
+// the links.
 
 import { type Selectable, sql } from "kysely";
 import { QUARTER_MS } from "#core/domain/time.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import type { Db } from "#core/store/store.ts";
 import {
 	CLICK_KINDS,
@@ -14,7 +15,7 @@ import {
 	landingUrl,
 } from "../domain/click.ts";
 import type { EarnedSpan } from "./credits.ts";
-import { NO_ID } from "./partners.ts";
+import { findLandingHosts } from "./landing-hosts.ts";
 import type { ClickQuartersTable } from "./tables.ts";
 
 export interface KnownLink {
@@ -57,31 +58,9 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	});
 }
 
-/** Returns the hosts to which a programme's links may lead. Hosts that staff have not confirmed yet are left out. */
-export async function findLandingHosts(
-	db: Db,
-	programmeIds: readonly number[],
-): Promise<ReadonlyMap<number, readonly LandingHost[]>> {
-	if (programmeIds.length === 0) return new Map();
-	const rows = await db
-		.selectFrom("landing_hosts")
-		.selectAll()
-		.where("programme_id", "in", programmeIds)
-		.where("waiting_since_ms", "is", null)
-		.orderBy("host")
-		.execute();
-	const byProgramme = Map.groupBy(rows, (row) => row.programme_id);
-	return new Map(
-		[...byProgramme].map(([id, hosts]) => [
-			id,
-			hosts.map(({ host, with_subdomains }) => ({ host, withSubdomains: with_subdomains === 1 })),
-		]),
-	);
-}
-
 export interface ClickCount {
 	linkId: number;
-	/** Quarter of an quarter in which the clicks happened, as the number of quarters since 1970. */
+	/** Quarter of an hour in which the clicks happened, as the number of quarters since 1970. */
 	quarter: number;
 	kind: ClickKind;
 	clicks: number;

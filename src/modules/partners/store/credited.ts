@@ -10,7 +10,7 @@ import type { Conversion } from "#core/store/queries/conversions.ts";
 import type { ListPage, PageRequest } from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
 import { findCredits, type StoredCredit } from "./credits.ts";
-import type { NamedPartnership } from "./partners.ts";
+import type { NamedPartnership } from "./partnerships.ts";
 
 export interface CreditedConversion
 	extends Pick<StoredCredit, "word" | "sub_1" | "sub_2" | "sub_3">,

@@ -13,10 +13,11 @@ import {
 } from "#core/domain/rate.ts";
 import { DAY_MS } from "#core/domain/time.ts";
 import { readById } from "#core/store/module-parts.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import { joinHalves, sumOf } from "#core/store/queries/conversion-tally.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Credit } from "../domain/credit.ts";
-import { listPartnerships, type NamedPartnership, NO_ID } from "./partners.ts";
+import { listPartnerships, type NamedPartnership } from "./partnerships.ts";
 import { CREDITS, type Partnership, type StoredCredit } from "./tables.ts";
 
 export type { StoredCredit } from "./tables.ts";

@@ -3,10 +3,11 @@
 import { zeroIn } from "#core/domain/money.ts";
 import type { PartnershipRates, ProgrammeRates } from "#core/domain/rate.ts";
 import type { RateHistory, RatesOnRecord } from "#core/domain/rate-history.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import { type Programme, readProgrammeRates } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
 import { commissionsOf } from "./credits.ts";
-import { NO_ID, type Partnership } from "./partners.ts";
+import type { Partnership } from "./tables.ts";
 
 type Named = Pick<Programme, "id" | "currency">;
 

@@ -7,6 +7,7 @@
 import type { Selectable } from "kysely";
 import type { Cursor } from "#core/domain/cursor.ts";
 import { addAmounts } from "#core/domain/money.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import { type MoveStore, selectMovesAfter } from "#core/store/queries/announced-moves.ts";
 import type { Conversion } from "#core/store/queries/conversions.ts";
 import { CAN_SIGN_IN } from "#core/store/queries/people.ts";
@@ -14,7 +15,6 @@ import type { Db } from "#core/store/store.ts";
 import type { MovesTable } from "#core/store/tables/conversions.ts";
 import type { SaleNewsTable } from "#core/store/tables/notices.ts";
 import type { SaleMails } from "../domain/sale-news.ts";
-import { NO_ID } from "./partners.ts";
 
 export type SaleNews = Selectable<SaleNewsTable>;
 

@@ -1,4 +1,4 @@
-// Partners, their partnerships with programmes, their links and codes, and the sales that are credited to them.
+// Partnerships of partners with programmes, their links and codes, and the sales that are credited to them.
 
 import type { Generated, Selectable } from "kysely";
 import { moduleTable } from "#core/store/module-parts.ts";
@@ -7,8 +7,6 @@ import type { CreditWord } from "../domain/credit.ts";
 
 declare module "#core/store/schema/tables.ts" {
 	interface Schema {
-		partners: PartnersTable;
-		partner_people: PartnerPeopleTable;
 		partnerships: PartnershipsTable;
 		applications: ApplicationsTable;
 		partner_links: PartnerLinksTable;
@@ -18,29 +16,6 @@ declare module "#core/store/schema/tables.ts" {
 		click_quarters: ClickQuartersTable;
 		credits: CreditsTable;
 	}
-}
-
-/** One row is a company or a person that brings sales. */
-export interface PartnersTable {
-	id: Generated<number>;
-	public_id: string;
-	name: string;
-	/** The partner's site. It may be empty. */
-	site: string;
-	/** VAT percentage and note that staff entered for the partner's statements. Nothing is calculated from them. */
-	vat_percent: Generated<string | null>;
-	vat_note: Generated<string>;
-	created_at_ms: number;
-	/** Time at which staff archived the partner, or null. An archived partner is in no list. */
-	archived_at_ms: number | null;
-	/** Time at which the partner was erased, or null. An erased partner is archived, too. */
-	erased_at_ms: Generated<number | null>;
-}
-
-/** One row is a person who signs in for a partner. */
-export interface PartnerPeopleTable {
-	partner_id: number;
-	person_id: number;
 }
 
 /**
@@ -150,7 +125,6 @@ export interface CreditsTable {
 	sold_at_ms: number;
 }
 
-export type Partner = Selectable<PartnersTable>;
 export type Partnership = Selectable<PartnershipsTable>;
 export type Application = Selectable<ApplicationsTable>;
 export type PartnerLink = Selectable<PartnerLinksTable>;

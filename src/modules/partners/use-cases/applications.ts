@@ -9,7 +9,10 @@ import { forPartner, inProgramme, type SignedInPerson, transactAs } from "#core/
 import { describeSent, type InvitationsDeps, sendAs, welcomePerson } from "#core/people/invitations.ts";
 import { LIMITS, triesFrom, type Use, useLimits } from "#core/people/limits.ts";
 import type { Locked } from "#core/store/locked.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import { hasPersonOf, listPartnersOf, signsInFor } from "#core/store/queries/partner-people.ts";
+import { lockPartner } from "#core/store/queries/partners.ts";
 import { hasPassword } from "#core/store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, lockPerson } from "#core/store/queries/people.ts";
 import { addresseesOfPartner } from "#core/store/queries/programme-people.ts";
@@ -17,20 +20,15 @@ import { findProgramme, lockProgramme, type Programme } from "#core/store/querie
 import { isInvitedTo } from "#core/store/queries/sign-in-links.ts";
 import type { Db } from "#core/store/store.ts";
 import {
-	type Application,
 	countApplications,
 	findApplication,
-	hasPersonOf,
 	insertApplication,
-	listPartnerships,
-	listPartnersOf,
 	lockApplication,
 	lockApplications,
-	lockPartner,
-	NO_ID,
 	removeApplication,
-	signsInFor,
-} from "../store/partners.ts";
+} from "../store/applications.ts";
+import { listPartnerships } from "../store/partnerships.ts";
+import type { Application } from "../store/tables.ts";
 import {
 	type InvitedPartner,
 	makePartner,

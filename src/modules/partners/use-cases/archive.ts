@@ -7,10 +7,11 @@ import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { minorUnits } from "#core/domain/money.ts";
 import { type PersonActor, STAFF, transactAs } from "#core/people/actor.ts";
 import type { InvitationsDeps } from "#core/people/invitations.ts";
+import { lockPartner, updatePartner } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { type Balance, findBalances } from "#modules/accounts/store/entries.ts";
 import { hasOpenCredit } from "../store/credits.ts";
-import { lockPartner, type Partner, updatePartner } from "../store/partners.ts";
 import { note } from "./partners.ts";
 import { endPartnerships } from "./partnerships.ts";
 

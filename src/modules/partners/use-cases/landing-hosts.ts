@@ -8,7 +8,7 @@ import type { Clock } from "#core/ports.ts";
 import { findProgramme, lockProgramme } from "#core/store/queries/programmes.ts";
 import type { Store } from "#core/store/store.ts";
 import { sayHost } from "../domain/click.ts";
-import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/partners.ts";
+import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/landing-hosts.ts";
 import { note } from "./partners.ts";
 
 export interface LandingHostAnswer {

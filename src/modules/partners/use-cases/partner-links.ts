@@ -13,15 +13,10 @@ import {
 	MAX_TARGET_LENGTH,
 	sayHost,
 } from "../domain/click.ts";
-import { findLandingHosts } from "../store/clicks.ts";
-import {
-	countPartnerLinks,
-	findPartnership,
-	insertPartnerLink,
-	listLandingHosts,
-	lockPartnership,
-	type PartnerLink,
-} from "../store/partners.ts";
+import { findLandingHosts, listLandingHosts } from "../store/landing-hosts.ts";
+import { countPartnerLinks, insertPartnerLink } from "../store/partner-links.ts";
+import { findPartnership, lockPartnership } from "../store/partnerships.ts";
+import type { PartnerLink } from "../store/tables.ts";
 import { note, withScheme } from "./partners.ts";
 import { unknownPartnership } from "./partnerships.ts";
 

@@ -34,13 +34,15 @@ import {
 import { parseEmail } from "#core/people/people.ts";
 import type { PartnerMembership } from "#core/people/sign-in-links.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import * as peopleRows from "#core/store/queries/partner-people.ts";
+import * as rows from "#core/store/queries/partners.ts";
 import { findPersonByPublicId, type Person } from "#core/store/queries/people.ts";
 import { type Programme, ratesOf } from "#core/store/queries/programmes.ts";
 import { findPartnerInvitation, removePartnerInvitation } from "#core/store/queries/sign-in-links.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { agreedCommissions } from "../store/credits.ts";
-import type { Partner } from "../store/partners.ts";
-import * as rows from "../store/partners.ts";
+import { listPartnerships } from "../store/partnerships.ts";
 
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
 
@@ -249,7 +251,7 @@ export async function renewPartnerLink(
 
 /** Returns what an invitation to the partner says: its name, and the conditions of its programmes. */
 export async function membershipOf(db: Db, partner: Partner): Promise<PartnerMembership> {
-	const partnerships = await rows.listPartnerships(db, "partner_id", [partner.id]);
+	const partnerships = await listPartnerships(db, "partner_id", [partner.id]);
 	const active = partnerships.filter(({ ended_at_ms }) => ended_at_ms === null);
 	const offers = active.slice(0, MAX_OFFERS).map((partnership) => ({
 		programmeName: partnership.programme_name,
@@ -307,7 +309,7 @@ export async function removePartnerPerson(
 			if (person.id === actor.personId) {
 				return refuse("not_allowed", "You cannot remove yourself. Ask a colleague or the network's staff.");
 			}
-			if (!(await rows.removePartnerPerson(trx, partner.id, person.id))) return notTheirs();
+			if (!(await peopleRows.removePartnerPerson(trx, partner.id, person.id))) return notTheirs();
 			const ending = { endedBy: actor.personId, partnerId: partner.id, nowMs: deps.clock.nowMs() };
 			const ended = await endAccess(trx, person.id, ending);
 			await note(trx, deps, actor, "person.removed", person.email, partner.name);
@@ -322,7 +324,7 @@ export async function removePartnerPerson(
 
 async function findPartnerPerson(db: Db, partnerId: number, publicId: string): Promise<Result<Person>> {
 	const person = await findPersonByPublicId(db, publicId);
-	if (person === undefined || !(await rows.signsInFor(db, partnerId, person.id))) return notTheirs();
+	if (person === undefined || !(await peopleRows.signsInFor(db, partnerId, person.id))) return notTheirs();
 	return succeed(person);
 }
 

@@ -27,11 +27,15 @@ import {
 } from "#core/people/actor.ts";
 import { type InvitationsDeps, sendAs } from "#core/people/invitations.ts";
 import type { Locked } from "#core/store/locked.ts";
+import { findPartnerById, lockPartner } from "#core/store/queries/partners.ts";
 import { findProgrammesById, lockProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
+import { insertCode, listCodes, removeCode, respellCode } from "../store/coupon-codes.ts";
 import { commissionsOf } from "../store/credits.ts";
-import * as rows from "../store/partners.ts";
+import * as rows from "../store/partnerships.ts";
+import type { Partnership } from "../store/tables.ts";
 import {
 	type InvitationInput,
 	type InvitedPartner,
@@ -42,13 +46,12 @@ import {
 } from "./partners.ts";
 
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
-type Partnership = rows.Partnership;
 
 export function addPartnership(
 	deps: Deps,
 	actor: Actor,
 	programmeId: number,
-	partner: Pick<rows.Partner, "id" | "name">,
+	partner: Pick<Partner, "id" | "name">,
 ): Promise<Result<Partnership>> {
 	return transactAs(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
@@ -89,11 +92,11 @@ export async function joinProgramme(
 	deps: Pick<Deps, "clock" | "random">,
 	actor: AuditedActor,
 	programme: Locked<Programme>,
-	partner: Pick<rows.Partner, "id" | "name">,
+	partner: Pick<Partner, "id" | "name">,
 	agreed: Partial<Pick<Partnership, "terms" | "commission_rate" | "event_rates">> = {},
 	action: "partnership.started" | "partnership.imported" = "partnership.started",
 ): Promise<Result<Partnership>> {
-	const judged = judgeArchived(programme, (await rows.lockPartner(trx, partner.id)) ?? null);
+	const judged = judgeArchived(programme, (await lockPartner(trx, partner.id)) ?? null);
 	if (!judged.ok) return judged;
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
@@ -126,7 +129,7 @@ export function judgeArchived(
 	return partner === null ? succeed(true) : judgeArchivedPartner(partner);
 }
 
-type JudgedPartner = Pick<rows.Partner, "name" | "archived_at_ms" | "erased_at_ms">;
+type JudgedPartner = Pick<Partner, "name" | "archived_at_ms" | "erased_at_ms">;
 
 function judgeArchivedPartner(partner: JudgedPartner): Result<true> {
 	const { name, archived_at_ms, erased_at_ms } = partner;
@@ -178,7 +181,7 @@ export async function savePartnership(
 	return transactAs<true>(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
 		if (partnership === undefined) return unknownPartnership();
-		const partner = await rows.findPartnerById(trx, partnership.partner_id);
+		const partner = await findPartnerById(trx, partnership.partner_id);
 		const erased = partner === undefined ? unknownPartnership() : judgeErasedPartner(partner);
 		if (!erased.ok) return erased;
 		const commission = judgeCommission(partnership, currency, wanted.commission, shown);
@@ -348,7 +351,7 @@ async function planCodes(
 	shownText: string | undefined,
 ): Promise<Result<CodeChanges>> {
 	if (wanted === null) return succeed({ added: new Map(), removed: new Map(), respelled: new Map() });
-	const listed = await rows.listCodes(trx, [partnership.id]);
+	const listed = await listCodes(trx, [partnership.id]);
 	const stored: CouponCodes = new Map(listed.map(({ folded, code }) => [folded, code]));
 	const seen = shownText === undefined ? succeed(stored) : readCodes(shownText);
 	const shown = seen.ok ? seen.value : stored;
@@ -384,10 +387,10 @@ async function saveCodes(
 ): Promise<string[]> {
 	const { id: partnership_id, programme_id } = partnership;
 	for (const [folded, code] of added) {
-		await rows.insertCode(trx, { folded, code, partnership_id, programme_id, created_at_ms: nowMs });
+		await insertCode(trx, { folded, code, partnership_id, programme_id, created_at_ms: nowMs });
 	}
-	for (const folded of removed.keys()) await rows.removeCode(trx, partnership, folded);
-	for (const [folded, code] of respelled) await rows.respellCode(trx, partnership, folded, code);
+	for (const folded of removed.keys()) await removeCode(trx, partnership, folded);
+	for (const [folded, code] of respelled) await respellCode(trx, partnership, folded, code);
 	return [
 		...[...added.values()].map((code) => `code added: ${code}`),
 		...[...removed.values()].map((code) => `code removed: ${code}`),
@@ -432,7 +435,7 @@ export function changeState(
 	return transactAs(deps.store, actor, inProgramme(programmeId), async (trx) => {
 		// The partner is locked before the partnership, in the same order as when a partner is archived.
 		const found = await rows.findPartnership(trx, publicId);
-		const partner = found && (await rows.lockPartner(trx, found.partner_id));
+		const partner = found && (await lockPartner(trx, found.partner_id));
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
 		if (partner === undefined || partnership === undefined) return unknownPartnership();
 		if (partnership.ended_by_staff === 1 && actor.kind === "shop") {
@@ -503,7 +506,7 @@ async function setState(
 }
 
 async function nameOf(db: Db, { partner_id }: Partnership): Promise<string> {
-	return (await rows.findPartnerById(db, partner_id))?.name ?? "";
+	return (await findPartnerById(db, partner_id))?.name ?? "";
 }
 
 export function unknownPartnership(): ReturnType<typeof refuse> {

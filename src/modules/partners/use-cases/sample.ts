@@ -5,15 +5,13 @@ import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { type Actor, STAFF, transactAs } from "#core/people/actor.ts";
 import type { InvitationsDeps } from "#core/people/invitations.ts";
+import { insertPartner } from "#core/store/queries/partners.ts";
 import { lockProgramme, updateProgramme } from "#core/store/queries/programmes.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { foldCode } from "../domain/credit.ts";
-import {
-	insertCode,
-	insertPartner,
-	insertPartnerLink,
-	type Partner,
-	replaceLandingHosts,
-} from "../store/partners.ts";
+import { insertCode } from "../store/coupon-codes.ts";
+import { replaceLandingHosts } from "../store/landing-hosts.ts";
+import { insertPartnerLink } from "../store/partner-links.ts";
 import { joinProgramme } from "./partnerships.ts";
 
 /** Host of the sample link. Its page exists, and the browser's address bar shows the click ID there. */

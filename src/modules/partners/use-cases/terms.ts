@@ -19,7 +19,7 @@ import type { Clock } from "#core/ports.ts";
 import { lockProgramme, type Programme, updateProgramme } from "#core/store/queries/programmes.ts";
 import type { Store } from "#core/store/store.ts";
 import { type LandingHost, sayHost } from "../domain/click.ts";
-import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/partners.ts";
+import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/landing-hosts.ts";
 import { note } from "./partners.ts";
 
 /** The settings as they were typed. A checkbox that is not ticked is empty. */

@@ -13,7 +13,7 @@ import { noteAudit } from "#core/store/queries/audit.ts";
 import { findSendingEpoch } from "#core/store/queries/bring-forward.ts";
 import type { Db } from "#core/store/store.ts";
 import { composePartnerEvent } from "../domain/partner-event.ts";
-import { listPartnerships } from "../store/partners.ts";
+import { listPartnerships } from "../store/partnerships.ts";
 
 /** Public id of the programme in a test callback to a partner that is in no programme. */
 const NO_PROGRAMME = "prg_none";

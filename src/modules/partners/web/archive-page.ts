@@ -1,5 +1,6 @@
 // The page that asks staff before a partner is archived, and the form that resumes it.
 
+import type { Partner } from "#core/store/tables/partners.ts";
 import {
 	actorOf,
 	answerPage,
@@ -12,7 +13,6 @@ import {
 import { archivePartnerPath, earningsPath, PARTNERS_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import type { Partner } from "../store/partners.ts";
 import { archivePartner, resumePartner, whyNotSettled } from "../use-cases/archive.ts";
 
 export async function askToArchive(c: WebContext, deps: PageDeps): Promise<Response> {

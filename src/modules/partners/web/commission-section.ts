@@ -18,7 +18,7 @@ import type { WebDeps } from "#core/web/page.ts";
 import { rateHistorySection } from "#core/web/rate-history.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, html } from "#core/web/ui.ts";
-import type { NamedPartnership } from "../store/partners.ts";
+import type { NamedPartnership } from "../store/partnerships.ts";
 import { readPartnershipHistory, readProgrammeHistory } from "../store/rates-on-record.ts";
 
 /** Id of the section. */

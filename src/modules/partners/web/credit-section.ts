@@ -11,7 +11,9 @@ import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import { findNamedCredits, type NamedCredit } from "../store/credits.ts";
-import { findPartnerLink, listPartnerships, type PartnerLink } from "../store/partners.ts";
+import { findPartnerLink } from "../store/partner-links.ts";
+import { listPartnerships } from "../store/partnerships.ts";
+import type { PartnerLink } from "../store/tables.ts";
 import { whyPartnerIsFixed } from "../use-cases/assign.ts";
 import { assignForm } from "./assign-page.ts";
 

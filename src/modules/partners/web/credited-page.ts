@@ -23,7 +23,7 @@ import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
 import type { CreditWord } from "../domain/credit.ts";
 import { type CreditedConversion, listCredited, readAllCredited } from "../store/credited.ts";
-import { listPartnerships } from "../store/partners.ts";
+import { listPartnerships } from "../store/partnerships.ts";
 import { EARNED_STATUSES } from "./earned-section.ts";
 
 const PAGE_ROWS = 50;

@@ -24,8 +24,9 @@ import { programmePartnerPath, withQuery } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { sayMonth } from "#modules/accounts/domain/statement.ts";
+import { listCodes } from "../store/coupon-codes.ts";
 import { agreedCommissions, type PartnershipTotal } from "../store/credits.ts";
-import { listCodes, type NamedPartnership } from "../store/partners.ts";
+import type { NamedPartnership } from "../store/partnerships.ts";
 import { SUB_TOTAL_KEYS } from "../use-cases/sub-totals.ts";
 
 const FILTERS = declareFilters({

@@ -11,7 +11,7 @@ import { joinPath } from "#core/web/paths.ts";
 import { wideButton } from "#core/web/sign-in/sign-in-page.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import type { OpenProgramme } from "../store/partners.ts";
+import type { OpenProgramme } from "../store/applications.ts";
 import { apply } from "../use-cases/applications.ts";
 
 const JOIN_FORM = declareForm({

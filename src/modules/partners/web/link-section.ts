@@ -8,8 +8,11 @@ import { PARTNER_DOCS_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { type ClickKind, type LandingHost, landingUrl } from "../domain/click.ts";
-import { findLandingHosts, sumClicks } from "../store/clicks.ts";
-import { type NamedPartnership, type PartnerLink, pagePartnerLinks } from "../store/partners.ts";
+import { sumClicks } from "../store/clicks.ts";
+import { findLandingHosts } from "../store/landing-hosts.ts";
+import { pagePartnerLinks } from "../store/partner-links.ts";
+import type { NamedPartnership } from "../store/partnerships.ts";
+import type { PartnerLink } from "../store/tables.ts";
 
 /**
  * Kinds of visits that do not count as clicks, with their labels. The documentation explains each of them.

@@ -17,13 +17,10 @@ import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { sayHost } from "../domain/click.ts";
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../domain/click-token.ts";
-import { findLandingHosts } from "../store/clicks.ts";
-import {
-	findPartnerLink,
-	listPartnerships,
-	type NamedPartnership,
-	type PartnerLink,
-} from "../store/partners.ts";
+import { findLandingHosts } from "../store/landing-hosts.ts";
+import { findPartnerLink } from "../store/partner-links.ts";
+import { listPartnerships, type NamedPartnership } from "../store/partnerships.ts";
+import type { PartnerLink } from "../store/tables.ts";
 import { makePartnerLink } from "../use-cases/partner-links.ts";
 import { linkSection } from "./link-section.ts";
 

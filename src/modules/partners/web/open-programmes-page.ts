@@ -6,7 +6,7 @@ import { answerPage, partnerOf, viewerOf, type WebContext, type WebDeps } from "
 import { openProgrammesPath, partnerApplyPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import { findAppliedTo, type OpenProgramme, pageOpenProgrammes } from "../store/partners.ts";
+import { findAppliedTo, type OpenProgramme, pageOpenProgrammes } from "../store/applications.ts";
 import { offerOf } from "./join-page.ts";
 
 const PAGE_ROWS = 25;

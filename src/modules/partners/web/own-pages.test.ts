@@ -9,6 +9,7 @@ import { EVENT_NAMES } from "#core/domain/event-name.ts";
 import { DAY_MS, QUARTER_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { savePartnerUrl } from "#core/programmes/postback-url.ts";
+import { addPartnerPerson, removePartnerPerson, signsInFor } from "#core/store/queries/partner-people.ts";
 import { findPersonByEmail } from "#core/store/queries/people.ts";
 import { openTestSite, PASSWORD, START_MS } from "#core/web/test-site.test-support.ts";
 import { earn, issueMonth } from "#modules/accounts/web/issued-statements.test-support.ts";
@@ -17,7 +18,6 @@ import { makeStillClock } from "../../../../test/support/clock.ts";
 import { until } from "../../../../test/support/until.ts";
 import { SITE_LISTS } from "../../../site-modules.ts";
 import { addClicks } from "../store/clicks.ts";
-import { addPartnerPerson, removePartnerPerson, signsInFor } from "../store/partners.ts";
 import { invitePartner } from "../use-cases/partners.ts";
 import { addPartnership, changeState } from "../use-cases/partnerships.ts";
 import {

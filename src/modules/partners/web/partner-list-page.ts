@@ -8,6 +8,8 @@ import type { Result } from "#core/domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId, PARTNER_ID } from "#core/domain/id.ts";
 import { formatMinor } from "#core/domain/money.ts";
 import type { SignedInPerson } from "#core/people/actor.ts";
+import { findPartner, listPartners } from "#core/store/queries/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
 import { digitsOf } from "#core/web/conversions/list-query.ts";
 import { type FailingWords, failingSection } from "#core/web/failing-section.ts";
@@ -27,13 +29,7 @@ import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
 import { sayHost } from "../domain/click.ts";
 import { type PartnershipTotal, sumByPartnership } from "../store/credits.ts";
-import {
-	findPartner,
-	listPartners,
-	listPartnerships,
-	type NamedPartnership,
-	type Partner,
-} from "../store/partners.ts";
+import { listPartnerships, type NamedPartnership } from "../store/partnerships.ts";
 import { answerLandingHost } from "../use-cases/landing-hosts.ts";
 import { type InvitationInput, type InvitedPartner, invitePartner } from "../use-cases/partners.ts";
 import { invitePartnerTo } from "../use-cases/partnerships.ts";

@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import type { Conversion } from "#core/store/queries/conversions.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import {
 	type Browser,
 	openTestSite,
@@ -16,7 +17,7 @@ import {
 import { setLandingHosts, setPartnership, setProgramme } from "../../../../test/support/change-rows.ts";
 import { addConversion, addCredit } from "../../../../test/support/rows.ts";
 import type { StoredCredit } from "../store/credits.ts";
-import { findPartnership, type NamedPartnership, type Partner } from "../store/partners.ts";
+import { findPartnership, type NamedPartnership } from "../store/partnerships.ts";
 import { invitePartner } from "../use-cases/partners.ts";
 import { addPartnership } from "../use-cases/partnerships.ts";
 

@@ -14,8 +14,10 @@ import * as paths from "#core/web/paths.ts";
 import type { Answer } from "#core/web/routes.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, html } from "#core/web/ui.ts";
+import { listCodes } from "../store/coupon-codes.ts";
 import { type ClickOrders, commissionsOf, findClicksWithOrders, SALES_COMPARED } from "../store/credits.ts";
-import { findPartnerLink, findPartnership, listCodes, type NamedPartnership } from "../store/partners.ts";
+import { findPartnerLink } from "../store/partner-links.ts";
+import { findPartnership, type NamedPartnership } from "../store/partnerships.ts";
 import {
 	changeState,
 	type PartnershipAddress,

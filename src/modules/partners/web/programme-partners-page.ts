@@ -10,9 +10,11 @@ import { joinPath, partnerSettingsPath, programmePartnersPath } from "#core/web/
 import { invitationCard } from "#core/web/people/people-page.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
-import { findLandingHosts } from "../store/clicks.ts";
+import { listApplications } from "../store/applications.ts";
+import { findLandingHosts, listLandingHosts } from "../store/landing-hosts.ts";
 import { APPLICATIONS_KEPT_DAYS } from "../store/partner-prune.ts";
-import { type Application, listApplications, listLandingHosts, pagePartnerships } from "../store/partners.ts";
+import { pagePartnerships } from "../store/partnerships.ts";
+import type { Application } from "../store/tables.ts";
 import { acceptApplication, declineAllApplications, declineApplication } from "../use-cases/applications.ts";
 import type { InvitedPartner } from "../use-cases/partners.ts";
 import { earnedSection, partnershipTable, readDays } from "./earned-section.ts";

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { HOUR_MS, QUARTER_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { changeProgramme, type TermsInput } from "#core/programmes/programme-terms.ts";
+import { addPartnerPerson } from "#core/store/queries/partner-people.ts";
 import { findProgramme } from "#core/store/queries/programmes.ts";
 import { plain } from "#core/web/conversions/shop.test-support.ts";
 import {
@@ -17,7 +18,8 @@ import {
 import { setPartnership, setProgramme } from "../../../../test/support/change-rows.ts";
 import { landingUrl } from "../domain/click.ts";
 import { addClicks, findLinks } from "../store/clicks.ts";
-import { addPartnerPerson, insertPartnerLink, listLandingHosts } from "../store/partners.ts";
+import { listLandingHosts } from "../store/landing-hosts.ts";
+import { insertPartnerLink } from "../store/partner-links.ts";
 import { invitePartner, withScheme } from "../use-cases/partners.ts";
 import { addCredited, addPartner, join as joinAs } from "./partner-shop.test-support.ts";
 

@@ -16,7 +16,7 @@ import { partnerSettingsPath, programmePartnersPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { html } from "#core/web/ui.ts";
 import { sayHost } from "../domain/click.ts";
-import { listLandingHosts } from "../store/partners.ts";
+import { listLandingHosts } from "../store/landing-hosts.ts";
 import { MAX_CLICK_DAYS, type PartnerTermsInput, savePartnerTerms } from "../use-cases/terms.ts";
 import { waitingAddressesNote } from "./waiting-addresses.ts";
 

@@ -7,7 +7,7 @@ import { PARTNERS_PATH, partnerSettingsPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, html } from "#core/web/ui.ts";
 import { sayHost } from "../domain/click.ts";
-import { listLandingHosts, listWaitingHosts, type WaitingHost } from "../store/partners.ts";
+import { listLandingHosts, listWaitingHosts, type WaitingHost } from "../store/landing-hosts.ts";
 
 /** Address of the form with which staff confirm or decline a shop address. */
 export const WAITING_ADDRESSES_PATH = `${PARTNERS_PATH}/addresses`;

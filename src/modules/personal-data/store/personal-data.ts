@@ -2,10 +2,10 @@
 
 import type { ReceiverId } from "#core/domain/receiver.ts";
 import type { PersonKind } from "#core/domain/roles.ts";
+import { NO_ID } from "#core/store/no-id.ts";
 import type { Db } from "#core/store/store.ts";
 import type { AuditEntry } from "#core/store/tables/notices.ts";
 import { EVER } from "#modules/partners/store/clicks.ts";
-import { NO_ID } from "#modules/partners/store/partners.ts";
 
 const BATCH_ROWS = 500;
 

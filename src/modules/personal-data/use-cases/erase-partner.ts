@@ -8,18 +8,13 @@ import { utcDay } from "#core/domain/time.ts";
 import { personIdOf, STAFF, transactAs } from "#core/people/actor.ts";
 import { endAccess } from "#core/people/end-access.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import { listPartnerPeopleIds, listPartnersOf } from "#core/store/queries/partner-people.ts";
+import { findPartner, lockPartner, updatePartner } from "#core/store/queries/partners.ts";
 import { findPersonById, lockPerson, type Person } from "#core/store/queries/people.ts";
 import { listRolesOf } from "#core/store/queries/programme-people.ts";
 import { findPartnerReceiver, lockPartnerReceiver, removeEndpoint } from "#core/store/queries/receivers.ts";
 import type { Db } from "#core/store/store.ts";
-import {
-	findPartner,
-	listPartnerPeopleIds,
-	listPartnersOf,
-	lockPartner,
-	type Partner,
-	updatePartner,
-} from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { whyNotSettled } from "#modules/partners/use-cases/archive.ts";
 import { endPartnerships } from "#modules/partners/use-cases/partnerships.ts";
 import { revokeTokensOf } from "#modules/token-api/store/api-tokens.ts";

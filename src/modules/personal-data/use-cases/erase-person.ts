@@ -9,6 +9,7 @@ import { type CommandLine, type PersonActor, personIdOf, STAFF, transactAs } fro
 import { endAccess, previewEnding } from "#core/people/end-access.ts";
 import type { Locked } from "#core/store/locked.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import { countPartnerPeople, listPartnersOf } from "#core/store/queries/partner-people.ts";
 import { hasPassword } from "#core/store/queries/passwords.ts";
 import { lockPerson, type Person, updatePerson } from "#core/store/queries/people.ts";
 import {
@@ -19,7 +20,6 @@ import {
 } from "#core/store/queries/programme-people.ts";
 import { lockProgramme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
-import { countPartnerPeople, listPartnersOf } from "#modules/partners/store/partners.ts";
 import { removeAccountOf, removeInvitations, removeMails } from "../store/erased-rows.ts";
 import { type Erasure, insertErasure } from "../store/erasures.ts";
 import type { PrivacyDeps } from "./deps.ts";

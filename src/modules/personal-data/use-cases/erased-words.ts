@@ -8,7 +8,7 @@ import { findPersonByEmail, type Person } from "#core/store/queries/people.ts";
 import { sealingKeyIn } from "#core/store/queries/sealing-key.ts";
 import { listPartnerInvitations } from "#core/store/queries/sign-in-links.ts";
 import type { Db } from "#core/store/store.ts";
-import type { Partner } from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { listApplicantNames, listAuditDetails, listLinkCodes } from "../store/erased-rows.ts";
 import type { Erasure } from "../store/erasures.ts";
 

@@ -14,10 +14,11 @@ import type { KeyRing } from "#core/domain/key-ring.ts";
 import { MINUTE_MS } from "#core/domain/time.ts";
 import type { Clock } from "#core/ports.ts";
 import { bringRemovedForward } from "#core/store/queries/bring-forward.ts";
+import { findPartnerById } from "#core/store/queries/partners.ts";
 import { findPartnerReceiver } from "#core/store/queries/receivers.ts";
 import type { Db, Store } from "#core/store/store.ts";
 import type { AuditEntry } from "#core/store/tables/notices.ts";
-import { findPartnerById, listPartnerships } from "#modules/partners/store/partners.ts";
+import { listPartnerships } from "#modules/partners/store/partnerships.ts";
 import {
 	eraseAudit,
 	eraseCallbacks,

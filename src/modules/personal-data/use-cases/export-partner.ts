@@ -6,21 +6,19 @@ import { isoTime, QUARTER_MS, utcDay } from "#core/domain/time.ts";
 import { dayIn } from "#core/domain/zone-day.ts";
 import { type CommandLine, type PersonActor, personIdOf, STAFF, transactAs } from "#core/people/actor.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import { listPartnerPeopleIds } from "#core/store/queries/partner-people.ts";
+import { findPartner } from "#core/store/queries/partners.ts";
 import { findPersonById } from "#core/store/queries/people.ts";
 import { findPartnerReceiver } from "#core/store/queries/receivers.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { listStatementLines, readStatements } from "#modules/accounts/store/statements.ts";
 import { openParties } from "#modules/accounts/use-cases/parties.ts";
 import { openDetails } from "#modules/accounts/use-cases/payment-details.ts";
 import { readPartnerEvent } from "#modules/partners/domain/partner-event.ts";
+import { listCodes } from "#modules/partners/store/coupon-codes.ts";
 import { readAllCredited } from "#modules/partners/store/credited.ts";
-import {
-	findPartner,
-	listCodes,
-	listPartnerPeopleIds,
-	listPartnerships,
-	type Partner,
-} from "#modules/partners/store/partners.ts";
+import { listPartnerships } from "#modules/partners/store/partnerships.ts";
 import { findTimeZone } from "#modules/partners/store/sale-news.ts";
 import * as rows from "../store/personal-data.ts";
 import type { PrivacyDeps } from "./deps.ts";

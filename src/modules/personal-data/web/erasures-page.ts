@@ -3,6 +3,7 @@
 import { foldMailAddress } from "#core/domain/display-name.ts";
 import { isPartnerId } from "#core/domain/id.ts";
 import type { ListPage } from "#core/store/queries/list-page.ts";
+import { findPartner } from "#core/store/queries/partners.ts";
 import { findPersonByEmail, findPersonByPublicId } from "#core/store/queries/people.ts";
 import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
 import { answerPage, type PageDeps, type WebContext } from "#core/web/page.ts";
@@ -16,7 +17,6 @@ import {
 import { systemTabs } from "#core/web/system/system-page.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
-import { findPartner } from "#modules/partners/store/partners.ts";
 import { type Erasure, listErasures } from "../store/erasures.ts";
 
 const PAGE_ROWS = 50;

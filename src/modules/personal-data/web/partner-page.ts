@@ -1,10 +1,10 @@
 // The page on which staff download the data of a partner and erase the partner.
 
+import type { Partner } from "#core/store/tables/partners.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, type WebContext } from "#core/web/page.ts";
 import { PERSONAL_DATA_PATH, partnerDataPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
-import type { Partner } from "#modules/partners/store/partners.ts";
 import { findErasure } from "../store/erasures.ts";
 import { erasePartner, type PartnerPreview, previewPartner } from "../use-cases/erase-partner.ts";
 import { exportPartner } from "../use-cases/export-partner.ts";

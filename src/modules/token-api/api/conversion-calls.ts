@@ -26,7 +26,8 @@ import { findProgrammesById, type Programme } from "#core/store/queries/programm
 import type { Db } from "#core/store/store.ts";
 import { CREDIT_WORDS } from "#modules/partners/domain/credit.ts";
 import { findNamedCredits } from "#modules/partners/store/credits.ts";
-import { findLinkCodes, pagePartnerships } from "#modules/partners/store/partners.ts";
+import { findLinkCodes } from "#modules/partners/store/partner-links.ts";
+import { pagePartnerships } from "#modules/partners/store/partnerships.ts";
 import { REFUNDED, refundBody } from "#modules/refunds/api/refund-fields.ts";
 import { listRefunds } from "#modules/refunds/store/refunds.ts";
 import {

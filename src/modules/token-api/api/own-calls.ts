@@ -13,11 +13,8 @@ import { dayEndMs, dayIn, dayStartMs, firstOfDays, isDay } from "#core/domain/zo
 import { findBalances } from "#modules/accounts/store/entries.ts";
 import { CREDIT_WORDS } from "#modules/partners/domain/credit.ts";
 import { type CreditedConversion, listCredited } from "#modules/partners/store/credited.ts";
-import {
-	listPartnerships,
-	type NamedPartnership,
-	pagePartnerLinks,
-} from "#modules/partners/store/partners.ts";
+import { pagePartnerLinks } from "#modules/partners/store/partner-links.ts";
+import { listPartnerships, type NamedPartnership } from "#modules/partners/store/partnerships.ts";
 import {
 	MAX_SUB_TOTAL_DAYS,
 	SUB_TOTAL_KEYS,

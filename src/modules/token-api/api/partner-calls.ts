@@ -5,21 +5,19 @@ import { UTC_TIME } from "#core/api/answer-fields.ts";
 import { EVENT_TYPES } from "#core/domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";
 import { isoTime } from "#core/domain/time.ts";
+import { findPartner, listPartners } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { MAX_COUPON_CODE_CHARACTERS } from "#modules/partners/domain/credit.ts";
+import { listCodes } from "#modules/partners/store/coupon-codes.ts";
 import { commissionsOf } from "#modules/partners/store/credits.ts";
+import { findPartnerLink, pagePartnerLinks } from "#modules/partners/store/partner-links.ts";
 import {
-	findPartner,
-	findPartnerLink,
 	findPartnership,
-	listCodes,
-	listPartners,
 	type NamedPartnership,
-	type Partner,
-	type PartnerLink,
-	pagePartnerLinks,
 	pagePartnerships,
-} from "#modules/partners/store/partners.ts";
+} from "#modules/partners/store/partnerships.ts";
+import type { PartnerLink } from "#modules/partners/store/tables.ts";
 import { makePartnerLink, normalizeLink } from "#modules/partners/use-cases/partner-links.ts";
 import {
 	invitePartner,

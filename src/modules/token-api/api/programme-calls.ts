@@ -23,7 +23,7 @@ import {
 } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
 import { sayHost } from "#modules/partners/domain/click.ts";
-import { findListedHosts, type ListedHost, listLandingHosts } from "#modules/partners/store/partners.ts";
+import { findListedHosts, type ListedHost, listLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { type PartnerTermsInput, savePartnerTerms } from "#modules/partners/use-cases/terms.ts";
 import {
 	EXAMPLE,

@@ -2,7 +2,7 @@
 
 import { noteAudit } from "#core/store/queries/audit.ts";
 import type { Db } from "#core/store/store.ts";
-import type { Partner } from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { type TokenLabel, writeTokenLabel } from "../domain/api-token.ts";
 
 /** Writes the entry about a token. The staff or the partner's people are mailed about it. */

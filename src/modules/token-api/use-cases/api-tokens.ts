@@ -12,8 +12,9 @@ import { forPartner, type Permission, type SignedInPerson, STAFF, transactAs } f
 import type { SignInDeps, Visitor } from "#core/people/auth.ts";
 import { type AuthenticatorOwner, type Proof, withPasswordAndCode } from "#core/people/authenticator.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
+import { findPartnerById } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
-import { findPartnerById, type Partner } from "#modules/partners/store/partners.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { NETWORK_TOKEN_RIGHTS, TOKEN_BYTES, type TokenRight, tokenPrefix } from "../domain/api-token.ts";
 import { type ApiToken, insertApiToken, listApiTokens, revokeApiToken } from "../store/api-tokens.ts";
 import { noteToken } from "../store/token-entries.ts";

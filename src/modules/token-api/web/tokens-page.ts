@@ -1,6 +1,7 @@
 // The API tokens of the network, for staff, and those of a partner, for its people. A new token is shown once, in the
 // response to the form that issued it.
 
+import type { Partner } from "#core/store/tables/partners.ts";
 import { declareForm } from "#core/web/form.ts";
 import {
 	actorOf,
@@ -21,7 +22,6 @@ import {
 } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import type { Partner } from "#modules/partners/store/partners.ts";
 import { isExpired, NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "../domain/api-token.ts";
 import { type ListedToken, listApiTokens } from "../store/api-tokens.ts";
 import { issueToken, revokeToken } from "../use-cases/api-tokens.ts";
