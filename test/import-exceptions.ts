@@ -16,7 +16,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"src/core/people/actor.ts": ["token-api"],
 			"src/core/web/access.ts": ["partners"],
 			"src/core/web/page.ts": ["partners"],
-			"src/core/web/people/people-page.ts": ["partners"],
 		},
 	},
 	{

@@ -1,13 +1,9 @@
 // The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people), or the staff
 // (/people). The page lists who has joined and who has an open invitation, and has a form to invite others.
 // Owners and staff invite people, change roles and remove people. Everybody else in a programme only sees the
-// list. All people of a partner have the same rights.
+// list. All people of a partner have the same rights. The forms of a partner's page are handled in
+// modules/partners/web/people-page.ts.
 
-import {
-	inviteToPartner,
-	removePartnerPerson,
-	renewPartnerLink,
-} from "#modules/partners/use-cases/partners.ts";
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
@@ -46,7 +42,7 @@ const ROLE_WORDS: Readonly<Record<ProgrammeRole, string>> = {
 	viewer: "Viewer",
 };
 
-const INVITE_FORM = declareForm({
+export const INVITE_FORM = declareForm({
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
 	role: {
 		label: "Role",
@@ -74,25 +70,21 @@ function pathHere(c: WebContext): string {
 
 export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await INVITE_FORM.read(c);
-	const { programme, partner } = groupHere(c);
+	const { programme } = groupHere(c);
 	const [actor, email] = [page.actorOf(c), typed.email.trim()];
-	const invited = await (partner !== undefined
-		? inviteToPartner(deps, actor, partner, email)
-		: programme === undefined
-			? invitePerson(deps, { email, membership: null, invitedBy: actor })
-			: inviteToProgramme(deps, actor, programme, { email, role: typed.role }));
+	const invited = await (programme === undefined
+		? invitePerson(deps, { email, membership: null, invitedBy: actor })
+		: inviteToProgramme(deps, actor, programme, { email, role: typed.role }));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPeople(c, deps));
 	return showPeople(c, deps, invited.value);
 }
 
 export async function renewLink(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { programme, partner } = groupHere(c);
+	const { programme } = groupHere(c);
 	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
-	const renewed = await (partner !== undefined
-		? renewPartnerLink(deps, actor, partner, personId)
-		: programme === undefined
-			? renewStaffLink(deps, actor, personId)
-			: renewProgrammeLink(deps, actor, programme, personId));
+	const renewed = await (programme === undefined
+		? renewStaffLink(deps, actor, personId)
+		: renewProgrammeLink(deps, actor, programme, personId));
 	if (!renewed.ok) return page.tellRefusal(c, renewed, () => showPeople(c, deps));
 	return showPeople(c, deps, renewed.value);
 }
@@ -127,23 +119,19 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
 
-/** Ends the access of a member of staff, or removes a person from a partner. */
+/** Ends the access of a member of staff. */
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { partner } = groupHere(c);
-	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
-	const removed = await (partner === undefined
-		? deactivateStaff(deps, actor, personId, await readUnticked(c))
-		: removePartnerPerson(deps, actor, partner, personId));
+	const removed = await deactivateStaff(deps, page.actorOf(c), personIdOf(c), await readUnticked(c));
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	return page.leadTo(c, pathHere(c), sayRemoved(removed.value.person, removed.value.ended));
 }
 
 /** Returns the message after a removal. `ended` is null if only an invitation was withdrawn. */
-function sayRemoved(person: { email: string; name: string }, ended: EndedAccess | null): string {
+export function sayRemoved(person: { email: string; name: string }, ended: EndedAccess | null): string {
 	return ended === null ? `The invitation to ${person.email} was withdrawn.` : sayEnded(person, ended);
 }
 
-function personIdOf(c: WebContext): string {
+export function personIdOf(c: WebContext): string {
 	return c.req.param("personId") ?? "";
 }
 

@@ -6,7 +6,7 @@ import * as delivery from "#core/web/integration/delivery-page.ts";
 import { changeSecret } from "#core/web/integration/secret-section.ts";
 import * as signature from "#core/web/integration/signature-page.ts";
 import * as paths from "#core/web/paths.ts";
-import * as people from "#core/web/people/people-page.ts";
+import { showPeople } from "#core/web/people/people-page.ts";
 import { form, page, type Route } from "#core/web/routes.ts";
 import { sendPartnerApplication, showPartnerApplication } from "./apply-page.ts";
 import * as archivePartner from "./archive-page.ts";
@@ -18,6 +18,7 @@ import * as links from "./links-page.ts";
 import { showOpenProgrammes } from "./open-programmes-page.ts";
 import * as partners from "./partner-list-page.ts";
 import * as partnership from "./partnership-page.ts";
+import * as people from "./people-page.ts";
 import * as programmePartners from "./programme-partners-page.ts";
 import * as partnerSettings from "./settings-page.ts";
 import { WAITING_ADDRESSES_PATH } from "./waiting-addresses.ts";
@@ -87,8 +88,8 @@ export const PARTNER_ROUTES: readonly Route[] = [
 	page(paths.openProgrammesPath(":partnerId"), "partner", showOpenProgrammes),
 	page(paths.partnerApplyPath(":partnerId", ":programmeId"), "partner", showPartnerApplication),
 	form(paths.partnerApplyPath(":partnerId", ":programmeId"), "partner", sendPartnerApplication),
-	page(PARTNER_PEOPLE, "partner", people.showPeople),
+	page(PARTNER_PEOPLE, "partner", showPeople),
 	form(`${PARTNER_PEOPLE}/invite`, "partner", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner", people.renewLink),
-	form(`${PARTNER_PEOPLE}/:personId/remove`, "partner", people.deactivatePerson),
+	form(`${PARTNER_PEOPLE}/:personId/remove`, "partner", people.removePerson),
 ];
