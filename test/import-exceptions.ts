@@ -15,7 +15,6 @@ export const EXCEPTIONS: readonly Group[] = [
 		files: {
 			"src/core/people/actor.ts": ["token-api"],
 			"src/core/web/access.ts": ["partners"],
-			"src/core/web/page.ts": ["partners"],
 		},
 	},
 	{

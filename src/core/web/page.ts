@@ -4,7 +4,6 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { StatusCode } from "hono/utils/http-status";
-import type { CachedSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
 import type { Admission } from "../../concurrency/admission.ts";
 import type { InstallationWatch } from "../../watch/installation-watch.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
@@ -37,6 +36,7 @@ import { type Flash, renderDocument, renderPlainDocument, type Viewer } from "./
 import { type Area, type DocumentPartner, type DocumentProgramme, isStaffArea, type Menus } from "./menu.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
+/** A module may add dependencies of its pages, as it adds tables to `Schema`. */
 export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	auth: Auth;
 	mails: MailDispatcher;
@@ -72,8 +72,6 @@ export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	admission: Admission;
 	/** Sums of all programmes' conversions, counted in the background. The network's API shows them too. */
 	networkTallies: NetworkTallies;
-	/** Sums of a partner's sales by day and sub ID, counted in the background. The partners' API shows them too. */
-	subTotals: CachedSubTotals;
 	/** Stores uploaded files until they are read. */
 	temporaryFiles: TemporaryFiles;
 	/** Background task for jobs. `wake` is called when a job is waiting. */

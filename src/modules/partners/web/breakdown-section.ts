@@ -10,6 +10,7 @@ import { withQuery } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import {
+	type CachedSubTotals,
 	MAX_SUB_TOTAL_DAYS,
 	SUB_TOTAL_KEYS,
 	type SubTotal,
@@ -17,6 +18,13 @@ import {
 	type SubTotals,
 } from "../use-cases/sub-totals.ts";
 import { type AskedDays, EARNED_STATUSES, moneyColumns } from "./earned-section.ts";
+
+declare module "#core/web/page.ts" {
+	interface WebDeps {
+		/** Sums of a partner's sales by day and sub ID, counted in the background. The partners' API shows them too. */
+		subTotals: CachedSubTotals;
+	}
+}
 
 /** Number of sub IDs that the table shows. */
 const MAX_ROWS = 100;
