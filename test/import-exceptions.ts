@@ -14,7 +14,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"People sign in for a programme or for a partner. The core needs the row of a partner and its people, which are in one file with all other queries of partners.",
 		files: {
 			"src/core/people/actor.ts": ["token-api"],
-			"src/core/web/access.ts": ["partners"],
 		},
 	},
 	{

@@ -4,8 +4,6 @@
 // the person's role is too low, the page says so.
 
 import type { MiddlewareHandler } from "hono";
-import { countApplications } from "#modules/partners/store/applications.ts";
-import { countWaitingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { readTrouble } from "../callbacks/failure-notices.ts";
 import { grants, type Right } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
@@ -19,7 +17,7 @@ import { troubleBanner } from "./conversion-ui.ts";
 import type { Viewer } from "./document.ts";
 import { answerError } from "./error-page.ts";
 import { createFormGuards } from "./form-guards.ts";
-import type { DocumentPartner, DocumentProgramme } from "./menu.ts";
+import { countWaiting, type DocumentOwner, type DocumentPartner } from "./menu.ts";
 import { inLanguage } from "./numbers.ts";
 import {
 	createFlashCookie,
@@ -176,7 +174,8 @@ function openSession(deps: PageDeps): Guard {
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
-		c.set("waitingAddresses", viewer?.kind === "staff" ? await countWaitingHosts(deps.store.db) : 0);
+		const staffLinks = viewer?.kind === "staff" ? deps.menus.staff : [];
+		c.set("waiting", await countWaiting(staffLinks, ({ waiting }) => waiting?.count(deps.store.db)));
 		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
 			// The cookie of a renewed session is set before the page sets its own cookies. Otherwise it would undo
@@ -192,16 +191,16 @@ function openSession(deps: PageDeps): Guard {
 
 /** Returns the data for the header and navigation of a programme's pages. */
 async function readFrame(
-	{ store, clock, installation }: WebDeps,
+	{ store, clock, installation, menus }: PageDeps,
 	programme: Programme,
 	mayIntegrate: boolean,
-): Promise<DocumentProgramme> {
-	const { public_id: publicId, name, endpoint_id: endpointId } = programme;
+): Promise<DocumentOwner> {
+	const { id: programmeId, public_id: publicId, name, endpoint_id: endpointId } = programme;
 	const trouble = await readTrouble(store.db, programme, clock.nowMs());
 	return {
 		publicId,
 		name,
-		applications: await countApplications(store.db, programme.id),
+		waiting: await countWaiting(menus.programme, ({ waiting }) => waiting?.count(store.db, programmeId)),
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.receiver_id)),
 		trouble: troubleBanner(trouble, (id) => deliveryPath(publicId, id), noticesPath(publicId), mayIntegrate),
 		// A shop without a Postback URL gets no callbacks, so a pause of all callbacks does not concern it.
@@ -211,13 +210,14 @@ async function readFrame(
 
 /** Returns the data for the header and navigation of a partner's pages. */
 async function readPartnerFrame(
-	{ store, clock, installation }: WebDeps,
+	{ store, clock, installation, menus }: PageDeps,
 	{ id, public_id: publicId, name, erased_at_ms: erasedAtMs }: Partner,
 ): Promise<DocumentPartner> {
 	const isErased = erasedAtMs !== null;
+	const waiting = await countWaiting(menus.partner, ({ waiting }) => waiting?.count(store.db, id));
 	const receiver = await findPartnerReceiver(store.db, id);
 	if (receiver === undefined || receiver.endpoint_id === null) {
-		return { publicId, name, isErased, failed: 0, trouble: null, pausedSinceMs: null };
+		return { publicId, name, isErased, failed: 0, trouble: null, pausedSinceMs: null, waiting };
 	}
 	const trouble = await readTrouble(store.db, receiver, clock.nowMs());
 	const failedPath = `${partnerCallbacksPath(publicId)}?state=failed#deliveries`;
@@ -228,6 +228,7 @@ async function readPartnerFrame(
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, receiver.receiver_id)),
 		trouble: troubleBanner(trouble, (id) => partnerDeliveryPath(publicId, id), failedPath, true),
 		pausedSinceMs: installation.pausedSinceMs(),
+		waiting,
 	};
 }
 

@@ -12,11 +12,12 @@ import {
 	type Area,
 	type DocumentOwner,
 	type DocumentPartner,
-	type DocumentProgramme,
 	hasCharts,
 	isStaffArea,
 	type Menus,
 	type SidebarLink,
+	type WaitingCounts,
+	waitingBadge,
 } from "./menu.ts";
 import * as paths from "./paths.ts";
 import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
@@ -58,15 +59,15 @@ interface DocumentView {
 	/** The person who is signed in, or null for a visitor who is not signed in. */
 	viewer: Viewer | null;
 	active: Area;
-	programme: DocumentProgramme | undefined;
+	programme: DocumentOwner | undefined;
 	/** The partner whose page this is, or undefined on all other pages. */
 	partner: DocumentPartner | undefined;
 	/** Message with the result of the last form, or null. */
 	flash: Flash | null;
 	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
 	allowsPrivateRanges: boolean;
-	/** Number of shop addresses that staff must confirm or decline. It is 0 if the reader is not staff. */
-	waitingAddresses: number;
+	/** What waits for staff. It is empty if the reader is not staff. */
+	waiting: WaitingCounts;
 	/** Warnings about the installation. They are shown only to staff. */
 	warnings: readonly Warning[];
 	isSetUpOffered: boolean;
@@ -155,7 +156,7 @@ ${body}
 </html>`;
 }
 
-function programmeName(viewer: Viewer | null, { publicId, name }: DocumentProgramme): Html {
+function programmeName(viewer: Viewer | null, { publicId, name }: DocumentOwner): Html {
 	const isAlone = viewer?.kind === "shop" && viewer.programmeCount < 2;
 	return html`<div class="topbar-programme"><a href="${paths.overviewPath(publicId)}">${name}</a>${
 		isAlone ? null : html`<a class="small soft" href="${paths.PROGRAMMES_PATH}">Switch</a>`
@@ -173,10 +174,11 @@ function topLinks(view: DocumentView): Content {
 	const { viewer, active } = view;
 	const href = isPartnerAlone(viewer) ? PARTNER_GUIDE : paths.DOCS_PATH;
 	const docs: Menus["staff"][number] = { area: "docs", href, label: "Docs" };
-	return [...staffLinksOf(view), docs].map(({ area, href, label, inMenu, badge }) => {
+	return [...staffLinksOf(view), docs].map((link) => {
+		const { area, href, label, inMenu } = link;
 		if (label === undefined) return null;
 		const isWideOnly = inMenu !== undefined || (area === "docs" && viewer !== null);
-		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}${badge?.(view) ?? null}</a>`;
+		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}${waitingBadge(link, view.waiting)}</a>`;
 	});
 }
 
@@ -227,10 +229,10 @@ function sidebar<Owner extends DocumentOwner>(
 	owner: Owner,
 	active: Area,
 ): Html {
-	return html`<nav class="sidebar" aria-label="${label}">${links.map(
-		({ area, path, label: page, badge }) =>
-			html`<a href="${path(owner.publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${badge?.(owner) ?? null}</a>`,
-	)}</nav>`;
+	return html`<nav class="sidebar" aria-label="${label}">${links.map((link) => {
+		const { area, path, label: page, badge } = link;
+		return html`<a href="${path(owner.publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${badge?.(owner) ?? waitingBadge(link, owner.waiting)}</a>`;
+	})}</nav>`;
 }
 
 const PRIVATE_RANGES_WARNING = message(

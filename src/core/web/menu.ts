@@ -1,6 +1,7 @@
 // The menus around the content of a page. This file has the links of the core, and modules add theirs.
 
 import { type Addition, withAdditions } from "../domain/addition.ts";
+import type { Db } from "../store/store.ts";
 import { countUndelivered } from "./conversion-ui.ts";
 import * as paths from "./paths.ts";
 import { type Content, type Html, html } from "./ui.ts";
@@ -15,12 +16,11 @@ export interface DocumentOwner {
 	failed: number;
 	/** Time at which the operator paused all callbacks, or null if they are not paused. */
 	pausedSinceMs: number | null;
+	waiting: WaitingCounts;
 }
 
-export interface DocumentProgramme extends DocumentOwner {
-	/** Number of partner applications that nobody has answered. */
-	applications: number;
-}
+/** Numbers of things that wait for an answer, by the area whose page lists them. */
+export type WaitingCounts = ReadonlyMap<Area, number>;
 
 export interface DocumentPartner extends DocumentOwner {
 	isErased: boolean;
@@ -58,6 +58,12 @@ interface MenuLink {
 	hasCharts?: true;
 }
 
+/** What waits for an answer on the page of a link. A badge of the link shows the number, unless it is 0. */
+interface WaitingThings {
+	/** Words after the number for screen readers, such as "to answer". */
+	what: string;
+}
+
 /** Link for staff at the top of every page. */
 interface StaffLink extends MenuLink {
 	href: string;
@@ -68,11 +74,7 @@ interface StaffLink extends MenuLink {
 	 * label move to the menu.
 	 */
 	inMenu?: string;
-	/**
-	 * Returns the badge of the link, or null. `waitingAddresses` is the number of shop addresses that staff must confirm or
-	 * decline.
-	 */
-	badge?(counts: { waitingAddresses: number }): Html | null;
+	waiting?: WaitingThings & { count(db: Db): Promise<number> };
 }
 
 /** Link in the sidebar of a programme or of a partner. */
@@ -80,6 +82,7 @@ export interface SidebarLink<Owner extends DocumentOwner> extends MenuLink {
 	path(publicId: string): string;
 	label: string;
 	badge?(owner: Owner): Html | null;
+	waiting?: WaitingThings & { count(db: Db, ownerId: number): Promise<number> };
 }
 
 interface PartnerLink extends SidebarLink<DocumentPartner> {
@@ -92,7 +95,7 @@ interface PartnerLink extends SidebarLink<DocumentPartner> {
 
 export interface Menus {
 	staff: readonly StaffLink[];
-	programme: readonly SidebarLink<DocumentProgramme>[];
+	programme: readonly SidebarLink<DocumentOwner>[];
 	partner: readonly PartnerLink[];
 }
 
@@ -169,6 +172,27 @@ export function hasCharts({ staff, programme, partner }: Menus, area: Area): boo
 	return [...staff, ...programme, ...partner].some((link) => link.area === area && link.hasCharts);
 }
 
+/** Counts what waits on the pages of these links. `count` returns undefined for a link whose page has nothing of this kind. */
+export async function countWaiting<Link extends MenuLink>(
+	links: readonly Link[],
+	count: (link: Link) => Promise<number> | undefined,
+): Promise<WaitingCounts> {
+	const counts = new Map<Area, number>();
+	for (const link of links) {
+		const waiting = await count(link);
+		if (waiting !== undefined) counts.set(link.area, waiting);
+	}
+	return counts;
+}
+
+export function waitingBadge(
+	{ area, waiting }: MenuLink & { waiting?: WaitingThings },
+	counts: WaitingCounts,
+): Html | null {
+	const number = counts.get(area) ?? 0;
+	return waiting === undefined || number === 0 ? null : countBadge("info", String(number), waiting.what);
+}
+
 /** Returns a badge with the number of failed callbacks, or 1 if callbacks are failing now. */
 export function failedBadge({ trouble, failed }: DocumentOwner): Html | null {
 	if (trouble === null && failed === 0) return null;
@@ -178,6 +202,6 @@ export function failedBadge({ trouble, failed }: DocumentOwner): Html | null {
 }
 
 /** Returns a badge with a number. `what` tells screen readers what the number counts. */
-export function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
+function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
 	return html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
 }

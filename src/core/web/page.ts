@@ -33,7 +33,14 @@ import type { Session } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
 import type { Partner } from "../store/tables/partners.ts";
 import { type Flash, renderDocument, renderPlainDocument, type Viewer } from "./document.ts";
-import { type Area, type DocumentPartner, type DocumentProgramme, isStaffArea, type Menus } from "./menu.ts";
+import {
+	type Area,
+	type DocumentOwner,
+	type DocumentPartner,
+	isStaffArea,
+	type Menus,
+	type WaitingCounts,
+} from "./menu.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
 /** A module may add dependencies of its pages, as it adds tables to `Schema`. */
@@ -143,7 +150,7 @@ export interface WebEnv {
 		/** The partner of an address below /partner/:partnerId. Pages get it with `partnerOf`. */
 		partner: Partner;
 		/** Reads the data of a programme that the frame of its pages shows. */
-		readFrame(programme: Programme): Promise<DocumentProgramme>;
+		readFrame(programme: Programme): Promise<DocumentOwner>;
 		/** Reads the data of a partner that the frame of its pages shows. */
 		readPartnerFrame(partner: Partner): Promise<DocumentPartner>;
 		/** The uploaded file of a form, null if no file was chosen, or the fault with which it was refused. */
@@ -157,8 +164,8 @@ export interface WebEnv {
 		allowsPrivateRanges: boolean;
 		/** Warnings about the installation. The list is empty if the viewer is not staff. */
 		warnings: readonly Warning[];
-		/** Number of shop addresses that staff must confirm or decline. It is 0 if the viewer is not staff. */
-		waitingAddresses: number;
+		/** What waits for staff. It is empty if the viewer is not staff. */
+		waiting: WaitingCounts;
 	};
 }
 
@@ -207,7 +214,7 @@ export async function answerPage(
 		partner: partner === undefined ? undefined : await c.get("readPartnerFrame")(partner),
 		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
-		waitingAddresses: c.get("waitingAddresses"),
+		waiting: c.get("waiting"),
 		// Mail is a step of the set-up, so the warning about missing mail is hidden until the set-up ends.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
 		isSetUpOffered: isSetUp && isStaffArea(menus, active) && active !== "network",
