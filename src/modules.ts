@@ -20,9 +20,9 @@ export const MODULES: readonly Module[] = [
 	REFUNDS,
 	PARTNERS,
 	ACCOUNTS,
-	PERSONAL_DATA,
 	JOBS,
 	TOKEN_API,
+	PERSONAL_DATA,
 	FEEDS,
 ];
 

@@ -16,9 +16,9 @@ export const SITE_MODULES: readonly SiteModule[] = [
 	REFUNDS_SITE,
 	PARTNERS_SITE,
 	ACCOUNTS_SITE,
-	PERSONAL_DATA_SITE,
 	JOBS_SITE,
 	TOKEN_API_SITE,
+	PERSONAL_DATA_SITE,
 ];
 
 export const SITE_LISTS: SiteLists = {
