@@ -106,7 +106,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"src/core/store/queries/system.ts": ["accounts"],
 			"src/modules/partners/api/partner-webhook.ts": ["token-api"],
 			"src/modules/partners/use-cases/archive.ts": ["accounts"],
-			"src/modules/personal-data/use-cases/erase-partner.ts": ["token-api"],
 		},
 	},
 ];
