@@ -3,8 +3,8 @@
 // docs/api.md are generated from this catalogue. Fault codes are part of the API, so they may be added but
 // never renamed.
 
-import { TOKEN_FAULTS } from "#modules/token-api/domain/token-faults.ts";
 import type { ExplainedFault } from "./explained-fault.ts";
+import { TOKEN_FAULTS } from "./token-faults.ts";
 
 /**
  * All faults, grouped by the kind of call that can answer with them. The OpenAPI document lists the kinds of

@@ -1,9 +1,9 @@
 // A fault is a refusal that a person can act on: a stable code, an HTTP status and a sentence that says what
 // to do next. The API's faults are in fault-catalogue.ts.
 
-import { TOKEN_FAULTS } from "#modules/token-api/domain/token-faults.ts";
 import type { ExplainedFault } from "./explained-fault.ts";
 import { FAULTS_BY_KIND } from "./fault-catalogue.ts";
+import { TOKEN_FAULTS } from "./token-faults.ts";
 
 /**
  * Fault codes that only pages and commands use, with their HTTP status. The code that refuses also writes the

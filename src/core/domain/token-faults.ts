@@ -1,8 +1,8 @@
 // Faults of the APIs of the network and of partners, whose callers send a token. They are part of the catalogue in
-// core/domain/fault-catalogue.ts. Most of those about values are also faults of pages, because a call runs the same use
+// fault-catalogue.ts. Most of those about values are also faults of pages, because a call runs the same use
 // case as its page. The use case then writes the sentence, and the one here is an example.
 
-import type { ExplainedFault } from "#core/domain/explained-fault.ts";
+import type { ExplainedFault } from "./explained-fault.ts";
 
 export const TOKEN_FAULTS = {
 	/** Faults of every call with a token that fails authentication, in the order of the checks. */
