@@ -1,12 +1,12 @@
 // A1 creates programmes with owner and key over the network's API, and measures the processor time of a token's check.
 
+import { TOKEN_BYTES } from "#core/domain/api-token.ts";
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { sha256Hex } from "#core/domain/signature.ts";
+import { insertApiToken } from "#core/store/queries/api-tokens.ts";
 import { setPassword } from "#core/store/queries/passwords.ts";
 import { insertPerson } from "#core/store/queries/people.ts";
 import type { Store } from "#core/store/store.ts";
-import { TOKEN_BYTES } from "#modules/token-api/domain/api-token.ts";
-import { insertApiToken } from "#modules/token-api/store/api-tokens.ts";
 import { createTokenHolders } from "#modules/token-api/use-cases/token-holders.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { createRandom } from "../src/outside/random.ts";

@@ -2,7 +2,7 @@
 
 import { sha256Hex } from "#core/domain/signature.ts";
 import { createPerson } from "#core/people/people.ts";
-import { insertApiToken } from "#modules/token-api/store/api-tokens.ts";
+import { insertApiToken } from "#core/store/queries/api-tokens.ts";
 import type { Service } from "../../src/service.ts";
 import { expectValue } from "./shop-account.ts";
 

@@ -2,7 +2,7 @@
 // subjects, the people who are mailed about it, and the sentence in that mail. The person who acted is mailed
 // too, because somebody else may have stolen their session.
 
-import { type TokenLabel, writeTokenLabel } from "#modules/token-api/domain/api-token.ts";
+import { type TokenLabel, writeTokenLabel } from "./api-token.ts";
 import { quote } from "./mail-text.ts";
 import { readProgrammeRole } from "./roles.ts";
 import { MINUTE_MS } from "./time.ts";

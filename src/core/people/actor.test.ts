@@ -3,8 +3,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addPartner } from "#modules/partners/web/partner-shop.test-support.ts";
-import { type ApiToken, insertApiToken, revokeApiToken } from "#modules/token-api/store/api-tokens.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type ApiToken, insertApiToken, revokeApiToken } from "../store/queries/api-tokens.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findPersonByEmail, type Person } from "../store/queries/people.ts";
 import { endSession, listSessions } from "../store/queries/sessions.ts";

@@ -2,9 +2,9 @@
 // transaction of the change. A page checks it when the request arrives, but the person can be signed out or lose a role
 // before the change is written.
 
-import { isTokenUsable } from "#modules/token-api/store/api-tokens.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
+import { isTokenUsable } from "../store/queries/api-tokens.ts";
 import { auditWithToken } from "../store/queries/audit.ts";
 import { signsInFor } from "../store/queries/partner-people.ts";
 import { findRole } from "../store/queries/programme-people.ts";

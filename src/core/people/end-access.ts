@@ -5,11 +5,10 @@
 // API tokens as well, except those that the person keeps by name, because a thief may have issued them.
 
 import { auditAreaOf, auditSubjectOf, endJobsOf, type Job } from "#modules/jobs/store/jobs.ts";
-import type { TokenLabel } from "#modules/token-api/domain/api-token.ts";
-import { listTokensIssuedBy, revokeApiToken } from "#modules/token-api/store/api-tokens.ts";
-import { noteToken } from "#modules/token-api/store/token-entries.ts";
 import { writeKeyLabel } from "../domain/action.ts";
+import type { TokenLabel } from "../domain/api-token.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
+import { listTokensIssuedBy, revokeApiToken } from "../store/queries/api-tokens.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { listKeysIssuedBy, lowerApiKey, revokeApiKey } from "../store/queries/keys.ts";
 import { findPartnersById } from "../store/queries/partners.ts";
@@ -29,6 +28,7 @@ import {
 	type PreparedSecretScope,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
+import { noteToken } from "./token-entries.ts";
 
 /** Counts of the things that ended. The audit log has an entry for each link and key. */
 export interface EndedAccess {

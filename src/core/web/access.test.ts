@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TokenRight } from "#modules/token-api/domain/api-token.ts";
 import { SITE_LISTS, TOKEN_CALLS } from "../../site-modules.ts";
+import type { TokenRight } from "../domain/api-token.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { FIELDS, openEveryPage, type Visitor } from "./every-page.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";

@@ -3,6 +3,7 @@
 // subject. The file of a module adds its tables to Schema itself.
 
 import { type Kysely, SqliteAdapter } from "kysely";
+import type * as apiTokens from "../tables/api-tokens.ts";
 import type * as conversions from "../tables/conversions.ts";
 import type * as deliveries from "../tables/deliveries.ts";
 import type * as inbound from "../tables/inbound.ts";
@@ -47,6 +48,7 @@ export interface Schema {
 	passwords: people.PasswordsTable;
 	sessions: people.SessionsTable;
 	sign_in_challenges: people.SignInChallengesTable;
+	api_tokens: apiTokens.ApiTokensTable;
 	authenticators: people.AuthenticatorsTable;
 	sign_in_links: people.SignInLinksTable;
 	access_lock: people.AccessLockTable;

@@ -2,7 +2,6 @@
 // sessions.
 
 import { ownDataSection } from "#modules/personal-data/web/person-page.ts";
-import { endingTokens } from "#modules/token-api/web/ending-tokens.ts";
 import { MAIL_KINDS, NOTICE_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import { TIME_ZONES } from "../../domain/zone-day.ts";
@@ -25,6 +24,7 @@ import * as page from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { endingTokens } from "./ending-tokens.ts";
 
 const BROWSERS_OWN = { value: "", label: "Same as my browser" };
 

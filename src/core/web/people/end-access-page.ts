@@ -2,8 +2,8 @@
 // that the person issued. All keys are ticked and end as well. A key should be unticked only if the shop's
 // systems still need it and the person has no copy.
 
-import { showToken } from "#modules/token-api/domain/api-token.ts";
 import { showKey } from "../../domain/action.ts";
+import { showToken } from "../../domain/api-token.ts";
 import { type EndingPreview, previewEnding } from "../../people/end-access.ts";
 import type { IssuedApiKey } from "../../store/queries/keys.ts";
 import { findPersonByPublicId } from "../../store/queries/people.ts";

@@ -1,7 +1,6 @@
 // The page /welcome/:token, which every one-time link opens. It creates the first staff account, lets an
 // invited person join, adds a programme to an account, confirms a new email address, or sets a new password.
 
-import { endingTokens } from "#modules/token-api/web/ending-tokens.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type AcceptedSignInLink, acceptSignInLink } from "../../people/accept-sign-in-link.ts";
@@ -11,6 +10,7 @@ import { sayWhatEnded } from "../../people/end-access.ts";
 import { type Credentials, signIn, signOut } from "../../people/sign-in.ts";
 import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-links.ts";
 import type { Person } from "../../store/queries/people.ts";
+import { endingTokens } from "../account/ending-tokens.ts";
 import { titleOf } from "../document.ts";
 import { declareForm, readUnticked } from "../form.ts";
 import {

@@ -4,12 +4,12 @@
 import type * as z from "zod";
 import type { AppDeps } from "#core/api/deps.ts";
 import type { NetworkTallies } from "#core/conversions/tally.ts";
+import type { TokenRight } from "#core/domain/api-token.ts";
 import type { FaultKind, Result } from "#core/domain/fault.ts";
 import type { MailDispatcher } from "#core/mail/dispatcher.ts";
 import type { TokenHolder } from "#core/people/actor.ts";
+import type { FoundToken } from "#core/store/queries/api-tokens.ts";
 import type { CachedSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
-import type { TokenRight } from "../domain/api-token.ts";
-import type { FoundToken } from "../store/api-tokens.ts";
 
 export interface TokenApiDeps extends AppDeps {
 	mails: MailDispatcher;

@@ -6,7 +6,7 @@ import { type Result, refusalOf, succeed } from "#core/domain/fault.ts";
 import { sha256Hex } from "#core/domain/signature.ts";
 import type { TokenHolder } from "#core/people/actor.ts";
 import type { Db } from "#core/store/store.ts";
-import { findReference, insertReference } from "../store/api-tokens.ts";
+import { findReference, insertReference } from "../store/api-references.ts";
 import { tagOf, tagsMatch } from "./entity-tag.ts";
 import type { TokenApiDeps, TokenCall } from "./route.ts";
 

@@ -1,35 +1,9 @@
-// Tokens for the APIs of the network and of partners, and the references of their callers.
-
-import type { Generated, Selectable } from "kysely";
-import type { TokenRight } from "../domain/api-token.ts";
+// The references of callers of the APIs of the network and of partners.
 
 declare module "#core/store/schema/tables.ts" {
 	interface Schema {
-		api_tokens: ApiTokensTable;
 		api_references: ApiReferencesTable;
 	}
-}
-
-export interface ApiTokensTable {
-	id: Generated<number>;
-	public_id: string;
-	/** The partner to which the token belongs, or null for a token of the network. */
-	partner_id: number | null;
-	/** Name that people have chosen for the token. */
-	name: string;
-	/** SHA-256 of the token. The token itself is shown once and never stored. */
-	hash: string;
-	/** Last characters of the token, so that people can distinguish tokens. */
-	hint: string;
-	token_right: TokenRight;
-	/** The person who issued the token. The token acts in their name and ends with their access. */
-	issued_by: number;
-	created_at_ms: number;
-	/** Time from which the token is refused, or null if it has no end. */
-	expires_at_ms: number | null;
-	revoked_at_ms: number | null;
-	/** Time of the last use, accurate to five minutes, because a write for every request would cost too much. */
-	last_used_at_ms: number | null;
 }
 
 /** One row is the caller's own name for something that was created over an API. */
@@ -45,5 +19,3 @@ export interface ApiReferencesTable {
 	resource: string;
 	created_at_ms: number;
 }
-
-export type ApiToken = Selectable<ApiTokensTable>;

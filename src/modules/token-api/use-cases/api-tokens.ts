@@ -2,6 +2,7 @@
 // the person who issued it. It ends with that person's access, and with a new password unless they keep it
 // (core/people/end-access.ts).
 
+import { NETWORK_TOKEN_RIGHTS, TOKEN_BYTES, type TokenRight, tokenPrefix } from "#core/domain/api-token.ts";
 import { readName } from "#core/domain/display-name.ts";
 import { judgeErasedPartner } from "#core/domain/erasure.ts";
 import { checkAll, type Result, refuse, succeed } from "#core/domain/fault.ts";
@@ -12,12 +13,16 @@ import { forPartner, type Permission, type SignedInPerson, STAFF, transactAs } f
 import type { SignInDeps, Visitor } from "#core/people/auth.ts";
 import { type AuthenticatorOwner, type Proof, withPasswordAndCode } from "#core/people/authenticator.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
+import { noteToken } from "#core/people/token-entries.ts";
+import {
+	type ApiToken,
+	insertApiToken,
+	listApiTokens,
+	revokeApiToken,
+} from "#core/store/queries/api-tokens.ts";
 import { findPartnerById } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
-import { NETWORK_TOKEN_RIGHTS, TOKEN_BYTES, type TokenRight, tokenPrefix } from "../domain/api-token.ts";
-import { type ApiToken, insertApiToken, listApiTokens, revokeApiToken } from "../store/api-tokens.ts";
-import { noteToken } from "../store/token-entries.ts";
 
 const HINT_LENGTH = 4;
 /** Maximum number of usable tokens of the network or of a partner. The page lists all of them. */

@@ -1,15 +1,15 @@
 // Finds the holder of an API token for each call. Tokens are cached for a second, like the API keys of shops. A revoked
 // token is refused at once in the process that revoked it, and after at most a second in the others.
 
+import { isExpired, isTokenForm } from "#core/domain/api-token.ts";
 import { type Result, refusalOf, succeed } from "#core/domain/fault.ts";
 import { sha256Hex } from "#core/domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import type { TokenHolder } from "#core/people/actor.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
+import { type FoundToken, findApiTokensByHash, noteTokenUse } from "#core/store/queries/api-tokens.ts";
 import { createBatcher } from "../../../concurrency/batching.ts";
 import { createKeyedCache } from "../../../concurrency/cached-value.ts";
-import { isExpired, isTokenForm } from "../domain/api-token.ts";
-import { type FoundToken, findApiTokensByHash, noteTokenUse } from "../store/api-tokens.ts";
 
 /** Minimum time between two writes of a token's last use, as for API keys. */
 const USE_NOTED_EVERY_MS = 5 * MINUTE_MS;

@@ -1,6 +1,8 @@
 // The API tokens of the network, for staff, and those of a partner, for its people. A new token is shown once, in the
 // response to the form that issued it.
 
+import { isExpired, NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "#core/domain/api-token.ts";
+import { type ListedToken, listApiTokens } from "#core/store/queries/api-tokens.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
 import { declareForm } from "#core/web/form.ts";
 import {
@@ -22,8 +24,6 @@ import {
 } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import { isExpired, NETWORK_TOKEN_RIGHTS, showToken, TOKEN_RIGHT_WORDS } from "../domain/api-token.ts";
-import { type ListedToken, listApiTokens } from "../store/api-tokens.ts";
 import { issueToken, revokeToken } from "../use-cases/api-tokens.ts";
 
 /** Maximum number of revoked and expired tokens in the list. */

@@ -1,12 +1,12 @@
 // The API tokens that end with a person's old password, as boxes on the pages that set a new one. All are ticked. A token
 // should be unticked only if a program needs it and nobody else has a copy.
 
-import { readUnticked } from "#core/web/form.ts";
-import type { WebContext, WebDeps } from "#core/web/page.ts";
-import * as ui from "#core/web/ui.ts";
-import { type Html, html } from "#core/web/ui.ts";
-import { showToken } from "../domain/api-token.ts";
-import { type IssuedToken, listTokensIssuedBy } from "../store/api-tokens.ts";
+import { showToken } from "../../domain/api-token.ts";
+import { type IssuedToken, listTokensIssuedBy } from "../../store/queries/api-tokens.ts";
+import { readUnticked } from "../form.ts";
+import type { WebContext, WebDeps } from "../page.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 
 /**
  * Returns the boxes, or null if the person has issued no token. After a form was refused, the boxes are as the person left

@@ -1,10 +1,11 @@
-// Tokens for the APIs of the network and of partners, stored as hashes, and the references of their callers.
+// Tokens for the APIs of the network and of partners, stored as hashes. They are access of the people who issued them, as
+// sessions are.
 
-import type { Insertable, Selectable } from "kysely";
-import type { Db } from "#core/store/store.ts";
-import type { ApiReferencesTable, ApiToken, ApiTokensTable } from "./tables.ts";
+import type { Insertable } from "kysely";
+import type { Db } from "../store.ts";
+import type { ApiToken, ApiTokensTable } from "../tables/api-tokens.ts";
 
-export type { ApiToken } from "./tables.ts";
+export type { ApiToken } from "../tables/api-tokens.ts";
 
 export interface ListedToken extends ApiToken {
 	issuerEmail: string;
@@ -120,29 +121,4 @@ export function listTokensIssuedBy(
 		.$if(partnerId !== undefined, (tokens) => tokens.where("partner_id", "=", partnerId ?? null))
 		.orderBy("api_tokens.id")
 		.execute();
-}
-
-export type ApiReference = Selectable<ApiReferencesTable>;
-
-export function findReference(
-	db: Db,
-	{ owner_id, kind, reference }: Pick<ApiReference, "owner_id" | "kind" | "reference">,
-): Promise<ApiReference | undefined> {
-	return db
-		.selectFrom("api_references")
-		.selectAll()
-		.where("owner_id", "=", owner_id)
-		.where("kind", "=", kind)
-		.where("reference", "=", reference)
-		.executeTakeFirst();
-}
-
-/** Stores a reference. Returns false if the owner has already used it for this kind. */
-export async function insertReference(trx: Db, row: Insertable<ApiReferencesTable>): Promise<boolean> {
-	const { numInsertedOrUpdatedRows } = await trx
-		.insertInto("api_references")
-		.values(row)
-		.onConflict((conflict) => conflict.columns(["owner_id", "kind", "reference"]).doNothing())
-		.executeTakeFirst();
-	return numInsertedOrUpdatedRows !== 0n;
 }

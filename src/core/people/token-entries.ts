@@ -1,9 +1,9 @@
 // The audit entries about API tokens, which are also mailed.
 
-import { noteAudit } from "#core/store/queries/audit.ts";
-import type { Db } from "#core/store/store.ts";
-import type { Partner } from "#core/store/tables/partners.ts";
 import { type TokenLabel, writeTokenLabel } from "../domain/api-token.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import type { Db } from "../store/store.ts";
+import type { Partner } from "../store/tables/partners.ts";
 
 /** Writes the entry about a token. The staff or the partner's people are mailed about it. */
 export function noteToken(
