@@ -2,10 +2,10 @@
 
 import { composeEvent } from "#core/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
+import { composePartnerEvent } from "#core/domain/partner-event.ts";
 import type { ReceiverId } from "#core/domain/receiver.ts";
 import type { OwedEvent } from "#core/store/batch.ts";
 import type { Store } from "#core/store/store.ts";
-import { composePartnerEvent } from "#modules/partners/domain/partner-event.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 

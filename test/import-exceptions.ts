@@ -18,16 +18,6 @@ export const EXCEPTIONS: readonly Group[] = [
 	},
 	{
 		reason:
-			"Partners get callbacks in a form of their own. The form of a callback could be a property of the kind of receiver, which the module adds.",
-		files: {
-			"src/core/callbacks/failure-log.ts": ["partners"],
-			"src/core/domain/sent-request.ts": ["partners"],
-			"src/core/programmes/postback-url.ts": ["partners"],
-			"src/core/web/integration/delivery-page.ts": ["partners"],
-		},
-	},
-	{
-		reason:
 			"The signed API takes clicks, codes and refunds, and its answers say what became of them. The fields are in the modules, and the calls name them. A table of calls could let modules add both.",
 		files: {
 			"src/core/api/answers.ts": ["refunds", "partners"],

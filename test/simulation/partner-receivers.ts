@@ -4,6 +4,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { KeyRing } from "#core/domain/key-ring.ts";
+import { parseMacroUrl } from "#core/domain/macro-url.ts";
 import { ALL_EVENTS, type CallbackForm, type ReceiverId } from "#core/domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "#core/domain/sealing.ts";
 import { setPassword } from "#core/store/queries/passwords.ts";
@@ -12,7 +13,6 @@ import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "#core/s
 import { sealingKeyIn } from "#core/store/queries/sealing-key.ts";
 import { insertSecret } from "#core/store/queries/signing-secrets.ts";
 import type { Store } from "#core/store/store.ts";
-import { parseMacroUrl } from "#modules/partners/domain/macro-url.ts";
 import { demand } from "../support/broken.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { ReceiverRecord } from "./programme-record.ts";

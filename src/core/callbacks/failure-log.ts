@@ -2,8 +2,8 @@
 // came back, and when the next attempt is due. It has no URL, secret, body or order. The number of lines is limited,
 // because a million failures must not fill the disk. The pages have every attempt.
 
-import { readPartnerEvent } from "#modules/partners/domain/partner-event.ts";
 import { isTestEvent } from "../domain/event.ts";
+import { readPartnerEvent } from "../domain/partner-event.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { isoTime, MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";

@@ -1,10 +1,10 @@
 // Rebuilds the request of a past attempt, byte for byte as it was sent. The stored event, start time, nonce
 // and signature are enough. The signing secret is neither needed nor shown.
 
-import { fillMacros } from "#modules/partners/domain/macro-url.ts";
-import { partnerBodySentAt, readPartnerEvent } from "#modules/partners/domain/partner-event.ts";
 import { bodySentAt } from "./event.ts";
 import type { EventName } from "./event-name.ts";
+import { fillMacros } from "./macro-url.ts";
+import { partnerBodySentAt, readPartnerEvent } from "./partner-event.ts";
 import type { CallbackForm, ReceiverKind } from "./receiver.ts";
 import { headerNames, USER_AGENT } from "./signature.ts";
 

@@ -1,10 +1,10 @@
 // Saves and removes the URL of a receiver, which is the Postback URL of a programme's shop or the callback URL of a
 // partner. Saving applies the same rules that are checked before every delivery.
 
-import { parseMacroUrl } from "#modules/partners/domain/macro-url.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isPartnerId } from "../domain/id.ts";
+import { parseMacroUrl } from "../domain/macro-url.ts";
 import { judgeHost, type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
 import { ALL_EVENTS, type CallbackForm, writeChosenEvents } from "../domain/receiver.ts";
 import type { Actor } from "../people/actor.ts";

@@ -19,7 +19,7 @@ export interface EventsTable {
 	name: EventName;
 	/**
 	 * The values of all fields of the callback except `sentAt`. domain/event.ts composes those of shops, and
-	 * modules/partners/domain/partner-event.ts those of partners.
+	 * domain/partner-event.ts those of partners.
 	 */
 	body: string;
 	created_at_ms: number;

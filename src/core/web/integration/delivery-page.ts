@@ -1,9 +1,9 @@
 // The page of one callback. It shows the callback's state and every attempt.
 
-import { readPartnerEvent } from "#modules/partners/domain/partner-event.ts";
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
+import { readPartnerEvent } from "../../domain/partner-event.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { isSuccess, judgeResult, type Verdict } from "../../domain/verdict.ts";

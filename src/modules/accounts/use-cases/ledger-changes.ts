@@ -3,9 +3,9 @@
 // (modules/partners/use-cases/credit-changes.ts), whose facts it uses.
 
 import type { ChangeModule, Followed, MadeMove } from "#core/conversions/change-module.ts";
+import { REASSIGNED } from "#core/domain/partner-event.ts";
 import type { Conversion } from "#core/store/tables/conversions.ts";
 import { NO_SUB_IDS, type SubIds } from "#modules/partners/domain/click-token.ts";
-import { REASSIGNED } from "#modules/partners/domain/partner-event.ts";
 import { entriesFor, type Owing } from "../domain/ledger.ts";
 import { ENTRIES, type NewEntry } from "../store/tables.ts";
 

@@ -1,6 +1,7 @@
 // All entries in the account of a partner, for its people and for staff. Staff also add bonuses and corrections here.
 
 import { REASONS } from "#core/domain/conversion.ts";
+import { REASSIGNED } from "#core/domain/partner-event.ts";
 import { listCurrencies } from "#core/store/queries/programmes.ts";
 import { titleCase } from "#core/web/conversion-ui.ts";
 import {
@@ -26,7 +27,6 @@ import {
 import { entriesPath, statementPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
-import { REASSIGNED } from "#modules/partners/domain/partner-event.ts";
 import { ENTRY_KINDS, type EntryKind } from "../domain/ledger.ts";
 import { type ListedEntry, listEntries } from "../store/entries.ts";
 import { adjustAccount } from "../use-cases/adjust.ts";

@@ -22,16 +22,16 @@ import {
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_PROGRAM_ID } from "#core/api/sale-fields.ts";
 import { REASONS } from "#core/domain/conversion.ts";
 import { EVENT_NAMES, type EventName } from "#core/domain/event-name.ts";
-import { EXAMPLE, PARTNER_ID } from "#modules/token-api/api/fields.ts";
-import { CREDIT_WORDS } from "../domain/credit.ts";
-import { fillMacros } from "../domain/macro-url.ts";
+import { fillMacros } from "#core/domain/macro-url.ts";
 import {
 	composePartnerEvent,
 	PARTNER_FIELDS,
 	partnerBodySentAt,
 	REASSIGNED,
 	readPartnerEvent,
-} from "../domain/partner-event.ts";
+} from "#core/domain/partner-event.ts";
+import { EXAMPLE, PARTNER_ID } from "#modules/token-api/api/fields.ts";
+import { CREDIT_WORDS } from "../domain/credit.ts";
 
 export const PARTNER_CALLBACK_TAG = "Partner callbacks";
 

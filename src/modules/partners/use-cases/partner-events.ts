@@ -6,10 +6,10 @@
 import type { MadeMove } from "#core/conversions/change-module.ts";
 import { partnerEventOf } from "#core/domain/conversion.ts";
 import type { EventName } from "#core/domain/event-name.ts";
+import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "#core/domain/partner-event.ts";
 import { isChosen } from "#core/domain/receiver.ts";
 import type { Conversion } from "#core/store/tables/conversions.ts";
 import type { Credit } from "../domain/credit.ts";
-import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "../domain/partner-event.ts";
 import type { CreditablePartnership, PartnerTarget } from "../store/creditable-partnerships.ts";
 
 export interface PartnerEvent {

@@ -5,6 +5,7 @@ import type { EventName } from "#core/domain/event-name.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { parseAmount } from "#core/domain/money.ts";
+import { composePartnerEvent } from "#core/domain/partner-event.ts";
 import type { Actor } from "#core/people/actor.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
 import { testUseOf, useLimits } from "#core/people/limits.ts";
@@ -12,7 +13,6 @@ import { changeReceiver, type ReceiverOwner } from "#core/programmes/receivers.t
 import { noteAudit } from "#core/store/queries/audit.ts";
 import { findSendingEpoch } from "#core/store/queries/bring-forward.ts";
 import type { Db } from "#core/store/store.ts";
-import { composePartnerEvent } from "../domain/partner-event.ts";
 import { listPartnerships } from "../store/partnerships.ts";
 
 /** Public id of the programme in a test callback to a partner that is in no programme. */

@@ -3,6 +3,7 @@
 
 import { EVENT_NAMES, type EventName } from "#core/domain/event-name.ts";
 import { refuse } from "#core/domain/fault.ts";
+import { PARTNER_FIELDS } from "#core/domain/partner-event.ts";
 import { ALL_EVENTS, CALLBACK_FORMS, type CallbackForm } from "#core/domain/receiver.ts";
 import { removePostbackUrl, savePartnerUrl } from "#core/programmes/postback-url.ts";
 import { countUndelivered } from "#core/web/conversion-ui.ts";
@@ -23,7 +24,6 @@ import { actorOf, flashAt, type PageDeps, partnerOf, type WebContext, type WebDe
 import { PARTNER_DOCS_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import { PARTNER_FIELDS } from "../domain/partner-event.ts";
 import { sendTestCallback } from "../use-cases/test-callback.ts";
 
 const FORM_LABELS: Readonly<Record<CallbackForm, string>> = {

@@ -10,12 +10,12 @@ import {
 	eraseInDetails,
 	eraseInQuery,
 } from "#core/domain/erasure.ts";
+import { eraseSubIds } from "#core/domain/partner-event.ts";
 import type { ReceiverId } from "#core/domain/receiver.ts";
 import { lockRows } from "#core/store/locked.ts";
 import { NO_ID } from "#core/store/no-id.ts";
 import type { Db } from "#core/store/store.ts";
 import type { AuditEntry } from "#core/store/tables/notices.ts";
-import { eraseSubIds } from "#modules/partners/domain/partner-event.ts";
 
 const BATCH_ROWS = 500;
 

@@ -2,6 +2,7 @@
 // is written.
 
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { readPartnerEvent } from "#core/domain/partner-event.ts";
 import { isoTime, QUARTER_MS, utcDay } from "#core/domain/time.ts";
 import { dayIn } from "#core/domain/zone-day.ts";
 import { type CommandLine, type PersonActor, personIdOf, STAFF, transactAs } from "#core/people/actor.ts";
@@ -15,7 +16,6 @@ import type { Partner } from "#core/store/tables/partners.ts";
 import { listStatementLines, readStatements } from "#modules/accounts/store/statements.ts";
 import { openParties } from "#modules/accounts/use-cases/parties.ts";
 import { openDetails } from "#modules/accounts/use-cases/payment-details.ts";
-import { readPartnerEvent } from "#modules/partners/domain/partner-event.ts";
 import { listCodes } from "#modules/partners/store/coupon-codes.ts";
 import { readAllCredited } from "#modules/partners/store/credited.ts";
 import { listPartnerships } from "#modules/partners/store/partnerships.ts";

@@ -1,11 +1,10 @@
 // The body of a callback to a partner. It says what the partner may know about a sale that is credited to it, and never
-// contains an order ID, a customer or an address. As with the shop's callback (core/domain/event.ts), the values of an event
+// contains an order ID, a customer or an address. As with the shop's callback (event.ts), the values of an event
 // are fixed when it happens, and each attempt composes the request from them and adds its own `sentAt`.
 
-import { announcedStatus, type EventType, type Reason } from "#core/domain/conversion.ts";
-import type { EventName } from "#core/domain/event-name.ts";
-import { isoTime } from "#core/domain/time.ts";
-import type { CreditWord } from "./credit.ts";
+import { announcedStatus, type EventType, type Reason } from "./conversion.ts";
+import type { EventName } from "./event-name.ts";
+import { isoTime } from "./time.ts";
 
 /** Reason of the event that tells a partner that its sale was credited to another partner, or to nobody. */
 export const REASSIGNED = "REASSIGNED";
@@ -23,7 +22,8 @@ export interface PartnerEventSubject {
 	commission: string;
 	currency: string;
 	reason: Reason | typeof REASSIGNED | null;
-	creditedBy: CreditWord;
+	/** Reason code of the credit (modules/partners/domain/credit.ts). */
+	creditedBy: string;
 	subIds: readonly [string, string, string];
 	test: boolean;
 	clickedAtMs: number | null;

@@ -1,13 +1,13 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { isTestEvent } from "#core/domain/event.ts";
-import { ALL_EVENTS, isChosen, writeChosenEvents } from "#core/domain/receiver.ts";
+import { isTestEvent } from "./event.ts";
 import {
 	composePartnerEvent,
 	PARTNER_FIELDS,
 	partnerBodySentAt,
 	startPartnerEvent,
 } from "./partner-event.ts";
+import { ALL_EVENTS, isChosen, writeChosenEvents } from "./receiver.ts";
 
 const SUBJECT = {
 	conversionId: "cnv_1",

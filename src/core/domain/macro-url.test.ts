@@ -1,6 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { expectCheap, REPETITIONS, repeatTo } from "../../../../test/support/hostile-texts.ts";
+import { expectCheap, REPETITIONS, repeatTo } from "../../../test/support/hostile-texts.ts";
 import { fillMacros, parseMacroUrl } from "./macro-url.ts";
 import { composePartnerEvent, PARTNER_FIELDS, readPartnerEvent } from "./partner-event.ts";
 

@@ -1,14 +1,9 @@
 // The GET form of a partner's callback. Its URL has macros such as {sub1} in the query, which each attempt replaces with
 // the values of the event. Trackers take such requests, and no JSON.
 
-import { type Result, refuse } from "#core/domain/fault.ts";
-import {
-	type PostbackUrl,
-	parsePostbackUrl,
-	refuseLongUrl,
-	refusePlaceholder,
-} from "#core/domain/postback-url.ts";
+import { type Result, refuse } from "./fault.ts";
 import { PARTNER_FIELDS, type PartnerField } from "./partner-event.ts";
+import { type PostbackUrl, parsePostbackUrl, refuseLongUrl, refusePlaceholder } from "./postback-url.ts";
 
 const MACRO = /\{(\w+)\}/g;
 /**
