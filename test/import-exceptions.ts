@@ -59,7 +59,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"src/core/web/programmes/many-keys-page.ts": ["jobs"],
 			"src/core/web/programmes/terms-pages.ts": ["partners"],
 			"src/core/web/system/audit-page.ts": ["jobs"],
-			"src/modules/partners/web/earned-section.ts": ["accounts"],
 			"src/modules/partners/web/earnings-page.ts": ["personal-data"],
 			"src/modules/accounts/web/list-page.ts": ["jobs"],
 		},

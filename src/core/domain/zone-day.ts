@@ -188,3 +188,10 @@ function offsetPeriodAt(atMs: number, zone: string): OffsetPeriod {
 function startOf(day: Temporal.PlainDate, zone: string): number {
 	return day.toZonedDateTime(zone).epochMilliseconds;
 }
+
+/** Returns the name of a month. For example, "2026-10" becomes "October 2026". */
+export function sayMonth(month: string): string {
+	return MONTH_NAME.format(Date.parse(`${month}-01`));
+}
+
+const MONTH_NAME = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });

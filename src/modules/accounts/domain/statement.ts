@@ -2,7 +2,7 @@
 
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { addAmounts, minorUnits } from "#core/domain/money.ts";
-import { dayIn, dayStartMs } from "#core/domain/zone-day.ts";
+import { dayIn, dayStartMs, sayMonth } from "#core/domain/zone-day.ts";
 
 /** States of an issued statement. Whether it is carried forward never changes, and a payment can be undone. */
 export const STATEMENT_STATES = ["to_pay", "paid", "carried"] as const;
@@ -56,13 +56,6 @@ export function parseMonth(text: string): Result<string> {
 export function monthIn(atMs: number, zone: string): string {
 	return dayIn(atMs, zone).slice(0, "2026-10".length);
 }
-
-/** Returns the name of a month. For example, "2026-10" becomes "October 2026". */
-export function sayMonth(month: string): string {
-	return MONTH_NAME.format(Date.parse(`${month}-01`));
-}
-
-const MONTH_NAME = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
 
 export function monthBefore(month: string): string {
 	return Temporal.PlainYearMonth.from(month).subtract({ months: 1 }).toString();

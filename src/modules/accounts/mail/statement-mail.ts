@@ -3,10 +3,9 @@
 
 import { quote } from "#core/domain/mail-text.ts";
 import { DAY_MS } from "#core/domain/time.ts";
-import { minuteIn } from "#core/domain/zone-day.ts";
+import { minuteIn, sayMonth } from "#core/domain/zone-day.ts";
 import type { WrittenMail } from "#core/mail/dispatcher.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
-import { sayMonth } from "../domain/statement.ts";
 import type { Statement } from "../store/statements.ts";
 
 /** Lifetime of these mails. They stay correct, and a mail server may be down for days. */

@@ -1,12 +1,13 @@
 // The tabs and the balances above a partner's statements and above the entries of its account.
 
 import { addAmounts, minorUnits } from "#core/domain/money.ts";
+import { sayMonth } from "#core/domain/zone-day.ts";
 import { type PageDeps, viewerOf, type WebContext } from "#core/web/page.ts";
 import { entriesPath, partnerStatementsPath } from "#core/web/paths.ts";
 import type { Html } from "#core/web/ui.ts";
 import * as ui from "#core/web/ui.ts";
 import { type MinimumPayouts, readMinimums } from "../domain/minimum-payout.ts";
-import { isCarriedForward, monthIn, sayMonth } from "../domain/statement.ts";
+import { isCarriedForward, monthIn } from "../domain/statement.ts";
 import { findBalances } from "../store/entries.ts";
 import { findStatementSettings } from "../store/statements.ts";
 

@@ -5,7 +5,7 @@ import type { StatusCode } from "hono/utils/http-status";
 import * as z from "zod";
 import type { Fault } from "#core/domain/fault.ts";
 import { formatMinor } from "#core/domain/money.ts";
-import { dayIn } from "#core/domain/zone-day.ts";
+import { dayIn, sayMonth } from "#core/domain/zone-day.ts";
 import { selectAll } from "#core/web/conversion-ui.ts";
 import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
 import { digitsOf } from "#core/web/conversions/list-query.ts";
@@ -28,7 +28,7 @@ import { type Content, type Html, html } from "#core/web/ui.ts";
 import { listJobs } from "#modules/jobs/store/jobs.ts";
 import { prepareStatements } from "#modules/jobs/use-cases/prepare-statements.ts";
 import { jobTable } from "#modules/jobs/web/upload-page.ts";
-import { monthBefore, monthIn, STATEMENT_STATES, sayMonth } from "../domain/statement.ts";
+import { monthBefore, monthIn, STATEMENT_STATES } from "../domain/statement.ts";
 import {
 	countToPay,
 	findUnpayable,

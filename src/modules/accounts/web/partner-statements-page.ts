@@ -1,11 +1,11 @@
 // The statements of one partner, for its people and for staff, with the balances that are not in a statement yet.
 
+import { sayMonth } from "#core/domain/zone-day.ts";
 import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
 import { answerPage, type PageDeps, partnerOf, viewerOf, type WebContext } from "#core/web/page.ts";
 import { partnerStatementsPath, paymentDetailsPath, statementPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { html } from "#core/web/ui.ts";
-import { sayMonth } from "../domain/statement.ts";
 import { findSealedDetails, type ListedStatement, listStatements } from "../store/statements.ts";
 import { balanceStrip, statementTabs } from "./balance.ts";
 import { issuedOn, stateCell } from "./statement-ui.ts";

@@ -2,7 +2,7 @@
 // buttons. Staff also mark the statement as paid here, and undo that.
 
 import { addAmounts, decimalCount, formatMinor, minorUnits } from "#core/domain/money.ts";
-import { dayIn } from "#core/domain/zone-day.ts";
+import { dayIn, sayMonth } from "#core/domain/zone-day.ts";
 import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
 import { UNNAMED_TITLE } from "#core/web/document.ts";
 import { answerError } from "#core/web/error-page.ts";
@@ -21,7 +21,7 @@ import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { nameOfCountry } from "../domain/country.ts";
 import { groupIban } from "../domain/payment-details.ts";
-import { type StatementState, sayMonth } from "../domain/statement.ts";
+import type { StatementState } from "../domain/statement.ts";
 import type { Entry } from "../store/entries.ts";
 import {
 	findStatement,

@@ -6,6 +6,7 @@
 import type { Fault } from "#core/domain/fault.ts";
 import { SECOND_MS } from "#core/domain/time.ts";
 import { showOrderId } from "#core/domain/visible-text.ts";
+import { sayMonth } from "#core/domain/zone-day.ts";
 import { LIMITS } from "#core/people/limits.ts";
 import { STATUS_WORDS } from "#core/web/conversion-ui.ts";
 import { answerCsv } from "#core/web/conversions/csv-answer.ts";
@@ -17,7 +18,6 @@ import * as paths from "#core/web/paths.ts";
 import type { Answer } from "#core/web/routes.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "#core/web/ui.ts";
-import { sayMonth } from "#modules/accounts/domain/statement.ts";
 import { issuedBeforeMessage } from "#modules/accounts/web/restored.ts";
 import { detailsLinks } from "#modules/accounts/web/statement-ui.ts";
 import { findJob, type Job, type ListedJob } from "../store/jobs.ts";

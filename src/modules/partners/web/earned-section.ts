@@ -6,7 +6,7 @@ import type { Earned } from "#core/conversions/tally.ts";
 import type { Status } from "#core/domain/conversion.ts";
 import { divideAmount, formatMinor } from "#core/domain/money.ts";
 import { DAY_MS } from "#core/domain/time.ts";
-import { monthDays } from "#core/domain/zone-day.ts";
+import { monthDays, sayMonth } from "#core/domain/zone-day.ts";
 import { rateLines, STATUS_WORDS } from "#core/web/conversion-ui.ts";
 import { digitsOf } from "#core/web/conversions/list-query.ts";
 import {
@@ -23,7 +23,6 @@ import { type PageDeps, viewerOf, type WebContext, type WebDeps } from "#core/we
 import { programmePartnerPath, withQuery } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
-import { sayMonth } from "#modules/accounts/domain/statement.ts";
 import { listCodes } from "../store/coupon-codes.ts";
 import { agreedCommissions, type PartnershipTotal } from "../store/credits.ts";
 import type { NamedPartnership } from "../store/partnerships.ts";
