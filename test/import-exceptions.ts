@@ -68,10 +68,7 @@ export const EXCEPTIONS: readonly Group[] = [
 			"A type of the core lists the words of all modules: faults, audited actions, the choice of mails about sales, and dependencies. Declaration merging could add them.",
 		files: {
 			"src/core/api/deps.ts": ["partners"],
-			"src/core/people/own-settings.ts": ["partners"],
 			"src/core/store/queries/audit-list.ts": ["jobs"],
-			"src/core/store/tables/notices.ts": ["partners"],
-			"src/core/store/tables/people.ts": ["partners"],
 		},
 	},
 	{

@@ -7,6 +7,7 @@ import { changeOrders } from "#core/conversions/change-orders.ts";
 import { decideConversion } from "#core/conversions/decide.ts";
 import { recordConversion } from "#core/conversions/record.ts";
 import type { Move, Reason } from "#core/domain/conversion.ts";
+import type { SaleMails } from "#core/domain/notice.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { createPerson } from "#core/people/people.ts";
 import type { Mail } from "#core/ports.ts";
@@ -16,7 +17,6 @@ import { addPartnerPerson } from "#core/store/queries/partner-people.ts";
 import { setPassword } from "#core/store/queries/passwords.ts";
 import { findPersonByEmail } from "#core/store/queries/people.ts";
 import { createTestSite, START_MS, type TestSite } from "#core/web/test-site.test-support.ts";
-import type { SaleMails } from "#modules/partners/domain/sale-news.ts";
 import { tellSales } from "#modules/partners/mail/sale-news.ts";
 import { insertCode } from "#modules/partners/store/coupon-codes.ts";
 import {

@@ -20,13 +20,16 @@ export const NOTICE_KINDS = ["callbacks_failing", "callbacks_working_again"] as 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 /**
- * Kinds of mails that a person of a programme can switch off. Partners choose about mails on sales in another way
- * (modules/partners/domain/sale-news.ts). All other mails are always sent. These are the mails that
- * somebody requested (links), and mails about changes to an account or a programme, which may be the only
- * sign that somebody else has taken it over.
+ * Kinds of mails that a person of a programme can switch off. Partners choose about mails on sales with `SALE_MAILS`. All
+ * other mails are always sent. These are the mails that somebody requested (links), and mails about changes to an account
+ * or a programme, which may be the only sign that somebody else has taken it over.
  */
 export type MailKind = NoticeKind | "decisions_waiting";
 export const MAIL_KINDS = [...NOTICE_KINDS, "decisions_waiting"] as const satisfies readonly MailKind[];
+
+/** Choices of a partner's person: a mail for each sale, one mail for each day with news, or none. */
+export const SALE_MAILS = ["each", "daily", "none"] as const;
+export type SaleMails = (typeof SALE_MAILS)[number];
 
 /** Reason why the callbacks of a programme no longer count as failing. */
 export type TroubleEnd = "success" | "removal";

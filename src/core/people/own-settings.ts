@@ -1,10 +1,10 @@
 // Settings that people change for themselves: name, time zone, language of dates, mails, and email address. A
 // new address takes effect when the person opens the link that was mailed to it.
 
-import { SALE_MAILS } from "#modules/partners/domain/sale-news.ts";
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { MailKind } from "../domain/notice.ts";
+import { SALE_MAILS } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";

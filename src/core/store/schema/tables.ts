@@ -55,7 +55,6 @@ export interface Schema {
 	limit_counts: people.LimitCountsTable;
 	spent_codes: people.SpentCodesTable;
 	audit_entries: notices.AuditEntriesTable;
-	sale_news: notices.SaleNewsTable;
 	mail_queue: notices.MailQueueTable;
 	changes_to_tell: notices.ChangesToTellTable;
 	callback_quarters: deliveries.CallbackQuartersTable;

@@ -1,8 +1,6 @@
 // Notices to a programme's people about their callbacks. See domain/notice.ts.
 
 import type { Generated, Selectable } from "kysely";
-import type { SaleNewsKind } from "#modules/partners/domain/sale-news.ts";
-import type { Reason } from "../../domain/conversion.ts";
 import type { NoticeKind, TroubleEnd } from "../../domain/notice.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Verdict } from "../../domain/verdict.ts";
@@ -114,23 +112,3 @@ export interface AuditEntriesTable {
 }
 
 export type AuditEntry = Selectable<AuditEntriesTable>;
-
-/** One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about. */
-export interface SaleNewsTable {
-	person_id: number;
-	/** Day in the network's time zone, such as 2026-11-18. */
-	day: string;
-	partner_id: number;
-	programme_id: number;
-	kind: SaleNewsKind;
-	/** Reason of a rejection, reversal or refund, or empty. */
-	reason: Reason | "";
-	currency: string;
-	/** Number of moves. */
-	sales: number;
-	/** Sum of the commissions of these sales. */
-	commission: string;
-	/** The first of these sales, each on a line with its conversion id and commission. */
-	named: string;
-	due_at_ms: number;
-}

@@ -1,7 +1,7 @@
 // People, how they sign in, and the one-time links that let them in.
 
 import type { Generated } from "kysely";
-import type { SaleMails } from "#modules/partners/domain/sale-news.ts";
+import type { SaleMails } from "../../domain/notice.ts";
 import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
 
 export interface PeopleTable {

@@ -2,12 +2,9 @@
 // moves that do not concern the partner.
 
 import type { Move, Source } from "#core/domain/conversion.ts";
+import type { SaleMails } from "#core/domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { dayEndMs, dayIn } from "#core/domain/zone-day.ts";
-
-/** Choices of a partner's person: a mail for each sale, one mail for each day with news, or none. */
-export const SALE_MAILS = ["each", "daily", "none"] as const;
-export type SaleMails = (typeof SALE_MAILS)[number];
 
 /** Kinds of news, in the order in which mails list them. */
 export const SALE_NEWS = [

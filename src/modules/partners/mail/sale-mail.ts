@@ -4,10 +4,11 @@
 
 import { quote } from "#core/domain/mail-text.ts";
 import { addAmounts, minorUnits } from "#core/domain/money.ts";
+import type { SaleMails } from "#core/domain/notice.ts";
 import type { Mail } from "#core/ports.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
-import { SALE_NEWS, type SaleMails, type SaleNewsKind } from "../domain/sale-news.ts";
+import { SALE_NEWS, type SaleNewsKind } from "../domain/sale-news.ts";
 import type { SaleNews } from "../store/sale-news.ts";
 
 export interface SaleMailView {

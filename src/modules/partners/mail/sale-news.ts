@@ -3,6 +3,7 @@
 // mailed twice.
 
 import { commissionOfEvent } from "#core/domain/event.ts";
+import type { SaleMails } from "#core/domain/notice.ts";
 import { grants, PROGRAMME_ROLES } from "#core/domain/roles.ts";
 import { DAY_MS } from "#core/domain/time.ts";
 import { lastWeeklyMs } from "#core/domain/zone-day.ts";
@@ -20,7 +21,6 @@ import {
 	EACH_SALE_INTERVAL_MS,
 	NEWS_MAX_AGE_MS,
 	newsOfMove,
-	type SaleMails,
 	type SaleNewsKind,
 } from "../domain/sale-news.ts";
 import {

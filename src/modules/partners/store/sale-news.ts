@@ -7,14 +7,14 @@
 import type { Selectable } from "kysely";
 import type { Cursor } from "#core/domain/cursor.ts";
 import { addAmounts } from "#core/domain/money.ts";
+import type { SaleMails } from "#core/domain/notice.ts";
 import { NO_ID } from "#core/store/no-id.ts";
 import { type MoveStore, selectMovesAfter } from "#core/store/queries/announced-moves.ts";
 import type { Conversion } from "#core/store/queries/conversions.ts";
 import { CAN_SIGN_IN } from "#core/store/queries/people.ts";
 import type { Db } from "#core/store/store.ts";
 import type { MovesTable } from "#core/store/tables/conversions.ts";
-import type { SaleNewsTable } from "#core/store/tables/notices.ts";
-import type { SaleMails } from "../domain/sale-news.ts";
+import type { SaleNewsTable } from "./tables.ts";
 
 export type SaleNews = Selectable<SaleNewsTable>;
 

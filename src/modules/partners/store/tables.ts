@@ -1,9 +1,11 @@
 // Partnerships of partners with programmes, their links and codes, and the sales that are credited to them.
 
 import type { Generated, Selectable } from "kysely";
+import type { Reason } from "#core/domain/conversion.ts";
 import { moduleTable } from "#core/store/module-parts.ts";
 import type { ClickKind } from "../domain/click.ts";
 import type { CreditWord } from "../domain/credit.ts";
+import type { SaleNewsKind } from "../domain/sale-news.ts";
 
 declare module "#core/store/schema/tables.ts" {
 	interface Schema {
@@ -15,6 +17,7 @@ declare module "#core/store/schema/tables.ts" {
 		landing_hosts: LandingHostsTable;
 		click_quarters: ClickQuartersTable;
 		credits: CreditsTable;
+		sale_news: SaleNewsTable;
 	}
 }
 
@@ -123,6 +126,26 @@ export interface CreditsTable {
 	programme_id: number;
 	/** Time of the sale, copied from the conversion. It does not change after the shop's server has reported the sale. */
 	sold_at_ms: number;
+}
+
+/** One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about. */
+export interface SaleNewsTable {
+	person_id: number;
+	/** Day in the network's time zone, such as 2026-11-18. */
+	day: string;
+	partner_id: number;
+	programme_id: number;
+	kind: SaleNewsKind;
+	/** Reason of a rejection, reversal or refund, or empty. */
+	reason: Reason | "";
+	currency: string;
+	/** Number of moves. */
+	sales: number;
+	/** Sum of the commissions of these sales. */
+	commission: string;
+	/** The first of these sales, each on a line with its conversion id and commission. */
+	named: string;
+	due_at_ms: number;
 }
 
 export type Partnership = Selectable<PartnershipsTable>;
