@@ -57,7 +57,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"src/core/web/integration/keys-page.ts": ["partners"],
 			"src/core/web/network/network-page.ts": ["partners", "accounts"],
 			"src/core/web/programmes/many-keys-page.ts": ["jobs"],
-			"src/core/web/programmes/terms-pages.ts": ["partners"],
 			"src/core/web/system/audit-page.ts": ["jobs"],
 			"src/modules/partners/web/earnings-page.ts": ["personal-data"],
 			"src/modules/accounts/web/list-page.ts": ["jobs"],
@@ -76,7 +75,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"Single imports, each with its own remedy: a function or a constant that stands in the wrong file.",
 		files: {
 			"src/core/programmes/test-conversion.ts": ["partners"],
-			"src/core/store/queries/rate-history.ts": ["partners"],
 			"src/core/store/queries/system.ts": ["accounts"],
 			"src/modules/partners/api/partner-webhook.ts": ["token-api"],
 			"src/modules/partners/use-cases/archive.ts": ["accounts"],

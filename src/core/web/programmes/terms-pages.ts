@@ -2,7 +2,6 @@
 // the link with which the owner joins. On /programmes/:id/settings, owners and staff change the terms, and
 // everybody else reads them.
 
-import { readProgrammeHistory } from "#modules/partners/store/rates-on-record.ts";
 import {
 	BASKET_RULES,
 	basketSentence,
@@ -16,6 +15,7 @@ import { effectiveCommissions, effectiveFees } from "../../domain/rate.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
 import { openProgramme } from "../../programmes/open-programme.ts";
 import * as terms from "../../programmes/programme-terms.ts";
+import { readProgrammeHistory } from "../../store/queries/programme-rates.ts";
 import {
 	findFirstProgramme,
 	findProgramme,

@@ -7,7 +7,7 @@ import { NO_ID } from "#core/store/no-id.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
 import { findPartner } from "#core/store/queries/partners.ts";
 import { findByName } from "#core/store/queries/programme-list.ts";
-import { notePartnershipRates } from "#core/store/queries/rate-history.ts";
+import { beginOfRates } from "#core/store/queries/rate-history.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Partnership, PartnershipsTable } from "./tables.ts";
 
@@ -62,7 +62,10 @@ export async function changePartnership(
 	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
 
-/** Changes the commission of a partnership, which applies from `atMs` on. */
+/**
+ * Changes the commission of a partnership, which applies from `atMs` on. It is noted first, because a trigger notes each
+ * update that nobody has noted (core/store/schema/rates-on-record.ts).
+ */
 export async function changeCommission(
 	trx: Db,
 	{ id }: Locked<Partnership>,
@@ -71,6 +74,28 @@ export async function changeCommission(
 ): Promise<void> {
 	await notePartnershipRates(trx, id, commission, atMs);
 	await trx.updateTable("partnerships").set(commission).where("id", "=", id).execute();
+}
+
+/** Notes that this commission applies from `atMs` on. The caller holds the lock of the partnership. */
+async function notePartnershipRates(
+	trx: Db,
+	partnership_id: number,
+	{ commission_rate, event_rates }: Pick<Partnership, "commission_rate" | "event_rates">,
+	atMs: number,
+): Promise<void> {
+	const newest = await trx
+		.selectFrom("partnership_rates")
+		.select("from_ms")
+		.where("partnership_id", "=", partnership_id)
+		.orderBy("from_ms", "desc")
+		.limit(1)
+		.executeTakeFirst();
+	const row = { commission_rate, event_rates };
+	await trx
+		.insertInto("partnership_rates")
+		.values({ partnership_id, from_ms: beginOfRates(newest, atMs), ...row })
+		.onConflict((conflict) => conflict.columns(["partnership_id", "from_ms"]).doUpdateSet(row))
+		.execute();
 }
 
 /**

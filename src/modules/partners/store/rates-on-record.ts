@@ -1,20 +1,15 @@
-// Reads the rates of programmes and partnerships over time.
+// Reads the commissions of partnerships over time, and with them the rates of their programmes.
 
-import { zeroIn } from "#core/domain/money.ts";
-import type { PartnershipRates, ProgrammeRates } from "#core/domain/rate.ts";
+import type { PartnershipRates } from "#core/domain/rate.ts";
 import type { RateHistory, RatesOnRecord } from "#core/domain/rate-history.ts";
 import { NO_ID } from "#core/store/no-id.ts";
-import { type Programme, readProgrammeRates } from "#core/store/queries/programmes.ts";
+import { readProgrammeHistories } from "#core/store/queries/programme-rates.ts";
+import type { Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
 import { commissionsOf } from "./credits.ts";
 import type { Partnership } from "./tables.ts";
 
 type Named = Pick<Programme, "id" | "currency">;
-
-/** Returns the rates of a programme over time. */
-export async function readProgrammeHistory(db: Db, programme: Named): Promise<RateHistory<ProgrammeRates>> {
-	return (await readProgrammeHistories(db, [programme])).get(programme.id) ?? [];
-}
 
 /** Returns the commission of a partnership over time. */
 export async function readPartnershipHistory(
@@ -54,31 +49,6 @@ export async function readRatesOnRecord(db: Db, wanted: readonly WantedRates[]):
 			})),
 		},
 	}));
-}
-
-async function readProgrammeHistories(
-	db: Db,
-	programmes: readonly Named[],
-): Promise<ReadonlyMap<number, RateHistory<ProgrammeRates>>> {
-	const currencies = new Map(programmes.map(({ id, currency }) => [id, currency]));
-	const rows = await db
-		.selectFrom("programme_rates")
-		.selectAll()
-		.where("programme_id", "in", [NO_ID, ...currencies.keys()])
-		.orderBy("programme_id")
-		.orderBy("from_ms")
-		.execute();
-	const rowsOf = Map.groupBy(rows, ({ programme_id }) => programme_id);
-	return new Map(
-		[...currencies].map(([id, currency]) => {
-			const zero = zeroIn(currency);
-			const history = (rowsOf.get(id) ?? []).map((row) => ({
-				fromMs: row.from_ms,
-				rates: readProgrammeRates(row, zero),
-			}));
-			return [id, history] as const;
-		}),
-	);
 }
 
 function listPartnershipRates(db: Db, partnershipIds: readonly number[]) {

@@ -12,6 +12,7 @@ import {
 } from "#core/domain/rate.ts";
 import { joinHistories } from "#core/domain/rate-history.ts";
 import { describeRates } from "#core/domain/rate-words.ts";
+import { readProgrammeHistory } from "#core/store/queries/programme-rates.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
 import { rateLines, titleCase } from "#core/web/conversion-ui.ts";
 import type { WebDeps } from "#core/web/page.ts";
@@ -19,7 +20,7 @@ import { rateHistorySection } from "#core/web/rate-history.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, html } from "#core/web/ui.ts";
 import type { NamedPartnership } from "../store/partnerships.ts";
-import { readPartnershipHistory, readProgrammeHistory } from "../store/rates-on-record.ts";
+import { readPartnershipHistory } from "../store/rates-on-record.ts";
 
 /** Id of the section. */
 const SECTION = "commission";
