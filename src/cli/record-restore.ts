@@ -3,7 +3,7 @@
 
 import { refuse, succeed } from "#core/domain/fault.ts";
 import { isoTime } from "#core/domain/time.ts";
-import { recordRestore } from "#modules/accounts/store/restores.ts";
+import { recordRestore } from "#core/store/queries/restores.ts";
 import { readWrittenTime } from "#modules/jobs/use-cases/written-time.ts";
 import { workplaceCommand } from "./command.ts";
 import { describeErased, describeUnknownPayments } from "./restore.ts";

@@ -6,7 +6,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { findUncompared, recordRestore } from "#modules/accounts/store/restores.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "#modules/jobs/use-cases/kinds.ts";
 import { workOffJobs } from "#modules/jobs/use-cases/work.ts";
 import { addCreditingProgramme, addPartner, join } from "#modules/partners/web/partner-shop.test-support.ts";
@@ -20,6 +19,7 @@ import { DAY_MS } from "../domain/time.ts";
 import type { Person } from "../store/queries/people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { findPartnerReceiver } from "../store/queries/receivers.ts";
+import { findUncompared, recordRestore } from "../store/queries/restores.ts";
 import type { Store } from "../store/store.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";

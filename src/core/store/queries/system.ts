@@ -1,6 +1,5 @@
 // The state of the installation for the checks, and the small tables in which each process records it.
 
-import { findUncompared, type Uncompared } from "#modules/accounts/store/restores.ts";
 import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
 import { DEFAULT_ZONE } from "../../domain/zone-day.ts";
@@ -8,6 +7,7 @@ import { MIGRATIONS, readSchema } from "../schema/migrations.ts";
 import type { Db } from "../store.ts";
 import type { ChoresTable, NetworkTable } from "../tables/network.ts";
 import { type DeliveryPause, readPause } from "./delivery-pause.ts";
+import { findUncompared, type Uncompared } from "./restores.ts";
 import { isReplacing, readSealingKey } from "./sealing-key.ts";
 
 export interface SystemReading {

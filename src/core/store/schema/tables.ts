@@ -60,6 +60,7 @@ export interface Schema {
 	callback_quarters: deliveries.CallbackQuartersTable;
 	chores: network.ChoresTable;
 	processes: network.ProcessesTable;
+	restores: network.RestoresTable;
 	programme_rates: programmes.ProgrammeRatesTable;
 	sealing_key: sealing.SealingKeyTable;
 	kept_keys: sealing.KeptKeysTable;

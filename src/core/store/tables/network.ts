@@ -101,3 +101,14 @@ export interface DeliveryPauseTable {
 	/** The person who held the callbacks, or null for the command line. */
 	held_by: number | null;
 }
+
+/** One row is a restore of the database from a backup. */
+export interface RestoresTable {
+	id: Generated<number>;
+	/** Time of the backup. What was recorded after it is not in the database. */
+	as_of_ms: number;
+	restored_at_ms: number;
+	/** Time at which staff confirmed that they compared payments with the bank, or null. */
+	compared_at_ms: number | null;
+	compared_by: number | null;
+}

@@ -16,7 +16,6 @@ declare module "#core/store/schema/tables.ts" {
 		unpaid_statements: UnpaidStatementsTable;
 		statement_numbers: StatementNumbersTable;
 		payment_details: PaymentDetailsTable;
-		restores: RestoresTable;
 	}
 }
 
@@ -182,14 +181,3 @@ export const ENTRIES = moduleTable<NewEntry>({
 
 export type Statement = Selectable<StatementsTable>;
 export type Payment = Selectable<PaymentsTable>;
-
-/** One row is a restore of the database from a backup. */
-export interface RestoresTable {
-	id: Generated<number>;
-	/** Time of the backup. What was recorded after it is not in the database. */
-	as_of_ms: number;
-	restored_at_ms: number;
-	/** Time at which staff confirmed that they compared payments with the bank, or null. */
-	compared_at_ms: number | null;
-	compared_by: number | null;
-}

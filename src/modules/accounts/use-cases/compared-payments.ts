@@ -6,8 +6,8 @@ import { type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";
 import { isoTime, utcSecond } from "#core/domain/time.ts";
 import { type Actor, personIdOf, STAFF, transactAs } from "#core/people/actor.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
+import { findUncompared, lockUncompared, noteCompared } from "#core/store/queries/restores.ts";
 import type { Db } from "#core/store/store.ts";
-import { findUncompared, lockUncompared, noteCompared } from "../store/restores.ts";
 import type { StatementsDeps } from "./deps.ts";
 
 /** Records that payments were compared. `lastId` is the last restore that the person saw. */

@@ -8,11 +8,11 @@ import { type Actor, personIdOf, STAFF, transactAs } from "#core/people/actor.ts
 import type { Locked } from "#core/store/locked.ts";
 import { noteAudit, noteAudits } from "#core/store/queries/audit.ts";
 import { findPartnerById, findPartnersById } from "#core/store/queries/partners.ts";
+import { findUncompared } from "#core/store/queries/restores.ts";
 import type { Db } from "#core/store/store.ts";
 import { checkPaidOn, parsePaidOn, parseReference } from "../domain/statement.ts";
 import { composePaidMail, composeUndoneMail } from "../mail/statement-mail.ts";
 import { insertPaidEntries } from "../store/entries.ts";
-import { findUncompared } from "../store/restores.ts";
 import {
 	findPartnersWithDetails,
 	findPayments,

@@ -1,12 +1,12 @@
 // What staff see after the database was restored, until they have compared payments with the bank.
 
+import { findUncompared, type Uncompared } from "#core/store/queries/restores.ts";
 import { declareForm } from "#core/web/form.ts";
 import type { PageDeps, WebContext } from "#core/web/page.ts";
 import { PAYMENTS_PATH, STATEMENTS_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
 import { monthEndMs } from "../domain/statement.ts";
-import { findUncompared, type Uncompared } from "../store/restores.ts";
 
 export const COMPARED_PATH = `${STATEMENTS_PATH}/compared`;
 

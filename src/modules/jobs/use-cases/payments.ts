@@ -3,9 +3,9 @@
 import { plainWords } from "#core/domain/fault.ts";
 import { parseTypedAmount } from "#core/domain/money.ts";
 import { findPartnersById } from "#core/store/queries/partners.ts";
+import { findUncompared } from "#core/store/queries/restores.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
-import { findUncompared } from "#modules/accounts/store/restores.ts";
 import {
 	findStatementsByNumber,
 	lockStatements,

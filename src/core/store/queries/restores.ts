@@ -2,9 +2,9 @@
 // here may have been paid already. Staff compare payments with the bank and confirm that.
 
 import type { Selectable } from "kysely";
-import { type Locked, lockRows } from "#core/store/locked.ts";
-import type { Db } from "#core/store/store.ts";
-import type { RestoresTable } from "./tables.ts";
+import { type Locked, lockRows } from "../locked.ts";
+import type { Db } from "../store.ts";
+import type { RestoresTable } from "../tables/network.ts";
 
 export type Restore = Selectable<RestoresTable>;
 
