@@ -56,7 +56,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"src/core/web/integration/inbound-page.ts": ["partners"],
 			"src/core/web/integration/keys-page.ts": ["partners"],
 			"src/core/web/network/network-page.ts": ["partners", "accounts"],
-			"src/core/web/programmes/many-keys-page.ts": ["jobs"],
 			"src/core/web/system/audit-page.ts": ["jobs"],
 			"src/modules/partners/web/earnings-page.ts": ["personal-data"],
 			"src/modules/accounts/web/list-page.ts": ["jobs"],

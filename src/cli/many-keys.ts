@@ -11,7 +11,7 @@ import {
 	MAX_MANY_KEYS,
 	type ProgrammeKey,
 } from "#core/programmes/many-keys.ts";
-import { findListedProgrammes } from "#modules/jobs/use-cases/listed-programmes.ts";
+import { findListedProgrammes } from "#core/programmes/named-programmes.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { workplaceCommand } from "./command.ts";
 

@@ -1,10 +1,10 @@
 // The page /programmes/keys. Staff issue API keys for many programmes at once. The keys are in a file that is
 // downloaded once, because only their hashes are stored.
 
-import { findListedProgrammes } from "#modules/jobs/use-cases/listed-programmes.ts";
 import { csvFile } from "../../conversions/csv-file.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { issueManyKeys, KEY_FILE_COLUMNS, MAX_MANY_KEYS } from "../../programmes/many-keys.ts";
+import { findListedProgrammes } from "../../programmes/named-programmes.ts";
 import { listKeylessProgrammes } from "../../store/queries/programmes.ts";
 import { csvFormFor } from "../conversions/csv-answer.ts";
 import { declareForm } from "../form.ts";

@@ -21,6 +21,7 @@ import { addAmounts, zeroIn } from "#core/domain/money.ts";
 import { parseOrderId } from "#core/domain/order-id.ts";
 import { importedAmount, ratesFor, writeAppliedRate } from "#core/domain/rate.ts";
 import { DAY_MS, utcSecond } from "#core/domain/time.ts";
+import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import type { Conversion } from "#core/store/queries/conversions.ts";
 import { findByOrders } from "#core/store/queries/conversions.ts";
 import { type Programme, ratesOf } from "#core/store/queries/programmes.ts";
@@ -47,7 +48,6 @@ import {
 	cellOf,
 	compareWith,
 	differ,
-	findNamedProgrammes,
 	IMPORT_WORDS,
 	type ImportKind,
 	type JobColumn,

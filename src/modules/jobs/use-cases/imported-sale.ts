@@ -5,9 +5,10 @@ import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { parseTypedAmount } from "#core/domain/money.ts";
 import { amountAt, type Rates } from "#core/domain/rate.ts";
 import { saleTimeProblem } from "#core/domain/time.ts";
+import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import type { Conversion } from "#core/store/queries/conversions.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
-import { type Cells, cellOf, findNamedProgrammes, type JobColumn, type JobKind } from "./kind.ts";
+import { type Cells, cellOf, type JobColumn, type JobKind } from "./kind.ts";
 import { readWrittenTime } from "./written-time.ts";
 
 export const PROGRAMME_COLUMN: JobColumn = {

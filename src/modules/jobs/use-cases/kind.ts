@@ -7,14 +7,8 @@
 import type { Side } from "#core/conversions/decide.ts";
 import type { InTransaction } from "#core/conversions/deps.ts";
 import { IMPORTED_STATUSES } from "#core/domain/conversion.ts";
-import { parseName } from "#core/domain/display-name.ts";
-import { type Checked, plainWords, type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { type Checked, plainWords, type Result } from "#core/domain/fault.ts";
 import type { InvitationsDeps } from "#core/people/invitations.ts";
-import {
-	findProgrammesByName,
-	findProgrammesByPublicId,
-	type Programme,
-} from "#core/store/queries/programmes.ts";
 import type { Owed } from "#core/store/queries/queue.ts";
 import type { Db } from "#core/store/store.ts";
 import type { StatementsDeps } from "#modules/accounts/use-cases/deps.ts";
@@ -308,39 +302,4 @@ export function reasonWord(text: string): string {
 		.trim()
 		.toUpperCase()
 		.replace(/[\s_-]+/g, "_");
-}
-
-// A file names its programmes by id or by name.
-
-export type NamedProgrammes = (named: string) => Result<Programme>;
-
-const PROGRAMME_ID = /^prg_[0-9A-Z]{26}$/;
-
-export async function findNamedProgrammes(db: Db, named: readonly string[]): Promise<NamedProgrammes> {
-	const distinct = [...new Set(named)];
-	const ids = distinct.filter((text) => PROGRAMME_ID.test(text));
-	const names = distinct.flatMap((text) => parseName(text) ?? []);
-	const byId = new Map((await findProgrammesByPublicId(db, ids)).map((found) => [found.public_id, found]));
-	const byName = Map.groupBy(await findProgrammesByName(db, names), ({ name }) => name);
-	return (text) => {
-		const known = byId.get(text);
-		if (known !== undefined && known.archived_at_ms !== null) {
-			return refuseProgramme(`“${known.name}” is archived. Resume it on its Settings page first.`);
-		}
-		if (known !== undefined) return succeed(known);
-		const [programme, another] = byName.get(parseName(text) ?? "") ?? [];
-		if (another !== undefined) {
-			return refuseProgramme(`Several programmes are called “${text}”. Write the ID, prg_…, instead.`);
-		}
-		if (programme !== undefined) return succeed(programme);
-		return refuseProgramme(
-			text === ""
-				? "The programme is missing. Write its name, or its ID."
-				: `There is no programme “${text}”. Import the programmes first, or correct the name.`,
-		);
-	};
-}
-
-function refuseProgramme(detail: string): ReturnType<typeof refuse> {
-	return refuse("unknown_programme", detail, "programme");
 }

@@ -3,6 +3,7 @@
 import { parseName } from "#core/domain/display-name.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { PARTNER_ID } from "#core/domain/id.ts";
+import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import { findPartnersByName, findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
@@ -12,7 +13,7 @@ import {
 	lockPartnershipsById,
 	type NamedPartnership,
 } from "#modules/partners/store/partnerships.ts";
-import { type Cells, cellOf, findNamedProgrammes, type JobColumn, type JobRow } from "./kind.ts";
+import { type Cells, cellOf, type JobColumn, type JobRow } from "./kind.ts";
 
 export const PARTNER_COLUMN: JobColumn = {
 	name: "partner",

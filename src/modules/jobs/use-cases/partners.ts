@@ -9,6 +9,7 @@ import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } 
 import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "#core/domain/rate-words.ts";
 import { type AuditedActor, COMMAND_LINE } from "#core/people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "#core/people/invitations.ts";
+import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import type { Locked } from "#core/store/locked.ts";
 import { addPartnerPerson, listPartnerEmails } from "#core/store/queries/partner-people.ts";
 import { findPartnersByName, insertPartner } from "#core/store/queries/partners.ts";
@@ -28,7 +29,6 @@ import {
 	cellOf,
 	compareWith,
 	differ,
-	findNamedProgrammes,
 	IMPORT_WORDS,
 	type ImportKind,
 	inOrder,

@@ -10,6 +10,7 @@ import { COMMAND_LINE } from "#core/people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "#core/people/invitations.ts";
 import { parseEmail, parseRole } from "#core/people/people.ts";
 import type { Membership } from "#core/people/sign-in-links.ts";
+import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import {
 	insertOpened,
 	type OpeningInput,
@@ -39,7 +40,6 @@ import {
 	cellOf,
 	compareWith,
 	differ,
-	findNamedProgrammes,
 	IMPORT_WORDS,
 	type ImportKind,
 	inOrder,
