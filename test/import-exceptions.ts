@@ -49,7 +49,6 @@ export const EXCEPTIONS: readonly Group[] = [
 		reason:
 			"A page shows sections and links of modules. Modules could add sections, as they add menu entries.",
 		files: {
-			"src/core/web/account/account-page.ts": ["personal-data"],
 			"src/core/web/conversions/conversion-page.ts": ["refunds", "partners"],
 			"src/core/web/conversions/decide-action.ts": ["jobs"],
 			"src/core/web/examples.ts": ["partners"],
@@ -57,7 +56,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"src/core/web/integration/keys-page.ts": ["partners"],
 			"src/core/web/network/network-page.ts": ["partners", "accounts"],
 			"src/core/web/system/audit-page.ts": ["jobs"],
-			"src/modules/partners/web/earnings-page.ts": ["personal-data"],
 			"src/modules/accounts/web/list-page.ts": ["jobs"],
 		},
 	},

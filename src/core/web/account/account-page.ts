@@ -1,7 +1,6 @@
 // The page /account, on which people change their own settings, email address, password, authenticator and
 // sessions.
 
-import { ownDataSection } from "#modules/personal-data/web/person-page.ts";
 import { MAIL_KINDS, NOTICE_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import { TIME_ZONES } from "../../domain/zone-day.ts";
@@ -21,7 +20,7 @@ import { MAX_SESSION_DAYS, type Session } from "../../store/queries/sessions.ts"
 import { declareForm, type FormField, readTextFields, readUnticked } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
-import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
+import { ACCOUNT_PATH, AUTHENTICATOR_PATH, OWN_DATA_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { endingTokens } from "./ending-tokens.ts";
@@ -371,4 +370,14 @@ export function describeBrowser(userAgent: string): string {
 	const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1] ?? "Unknown browser";
 	const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];
 	return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+/** Returns the section of the account page with which people download their own data. */
+function ownDataSection(): Html {
+	return ui.section({
+		id: "data",
+		title: "Your data",
+		hint: "Everything that is stored about you, as a JSON file. To be erased, ask the network's staff.",
+		body: ui.padded(ui.buttonForm({ action: OWN_DATA_PATH, label: "Download your data" })),
+	});
 }

@@ -3,6 +3,7 @@
 
 import type { Result } from "#core/domain/fault.ts";
 import type { SentLink } from "#core/people/invitations.ts";
+import type { Partner } from "#core/store/tables/partners.ts";
 import { declareForm, readTextFields } from "#core/web/form.ts";
 import {
 	actorOf,
@@ -17,6 +18,7 @@ import {
 import {
 	earningsPath,
 	partnerConversionsPath,
+	partnerDataPath,
 	partnerLinksPath,
 	programmePartnerPath,
 	withQuery,
@@ -24,7 +26,6 @@ import {
 import { invitationCard } from "#core/web/people/people-page.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
-import { personalDataSection } from "#modules/personal-data/web/partner-page.ts";
 import { pagePartnerLinks } from "../store/partner-links.ts";
 import { listPartnerships, type NamedPartnership } from "../store/partnerships.ts";
 import { renamePartner } from "../use-cases/partners.ts";
@@ -161,4 +162,16 @@ export async function endAllPartnerships(c: WebContext, deps: PageDeps): Promise
 	const ended = await endPartner(deps, actorOf(c), partner.id, clicks !== "");
 	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
 	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
+}
+
+/** Returns the section of the partner's page that leads staff to its personal data. */
+function personalDataSection({ public_id: id }: Partner): Html {
+	return ui.section({
+		id: "personal-data",
+		title: "Personal data",
+		hint: "For a request for access, or a request to be erased.",
+		body: ui.padded(
+			html`<div class="row">${ui.linkButton({ label: "Export or erase", href: partnerDataPath(id) })}</div>`,
+		),
+	});
 }

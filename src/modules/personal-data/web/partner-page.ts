@@ -88,15 +88,3 @@ export async function erasePartnerData(c: WebContext, deps: PageDeps): Promise<R
 	if (!erased.ok) return refuseErasure(c, erased, () => showPartnerData(c, deps));
 	return leadTo(c, PERSONAL_DATA_PATH, `The partner ${id} is erased. Lists and logs follow within a minute.`);
 }
-
-/** Returns the section of the partner's page that leads staff to its personal data. */
-export function personalDataSection({ public_id: id }: Partner): Html {
-	return ui.section({
-		id: "personal-data",
-		title: "Personal data",
-		hint: "For a request for access, or a request to be erased.",
-		body: ui.padded(
-			html`<div class="row">${ui.linkButton({ label: "Export or erase", href: partnerDataPath(id) })}</div>`,
-		),
-	});
-}

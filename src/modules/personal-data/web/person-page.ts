@@ -16,13 +16,7 @@ import {
 	viewerOf,
 	type WebContext,
 } from "#core/web/page.ts";
-import {
-	OWN_DATA_PATH,
-	PERSONAL_DATA_PATH,
-	partnerDataPath,
-	peoplePath,
-	personDataPath,
-} from "#core/web/paths.ts";
+import { PERSONAL_DATA_PATH, partnerDataPath, peoplePath, personDataPath } from "#core/web/paths.ts";
 import { keyTable } from "#core/web/people/end-access-page.ts";
 import { systemTabs } from "#core/web/system/system-page.ts";
 import * as ui from "#core/web/ui.ts";
@@ -189,14 +183,4 @@ export async function erasePersonData(c: WebContext, deps: PageDeps): Promise<Re
 	const erased = await eraseWithProof(c, deps, (actor) => erasePerson(deps, actor, id, kept));
 	if (!erased.ok) return refuseErasure(c, erased, () => showPersonData(c, deps));
 	return leadTo(c, PERSONAL_DATA_PATH, `The person ${id} is erased. Lists and logs follow within a minute.`);
-}
-
-/** Returns the section of the account page with which people download their own data. */
-export function ownDataSection(): Html {
-	return ui.section({
-		id: "data",
-		title: "Your data",
-		hint: "Everything that is stored about you, as a JSON file. To be erased, ask the network's staff.",
-		body: ui.padded(ui.buttonForm({ action: OWN_DATA_PATH, label: "Download your data" })),
-	});
 }
