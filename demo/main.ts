@@ -15,7 +15,7 @@ import { openProgramme } from "#core/programmes/open-programme.ts";
 import { savePostbackUrl } from "#core/programmes/postback-url.ts";
 import type { Store } from "#core/store/store.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
-import { CLICK_PARAMETER } from "#modules/partners/domain/click.ts";
+import { CLICK_PARAMETER } from "#core/web/examples.ts";
 import { addSamplePartner, SAMPLE_LINK } from "#modules/partners/use-cases/sample.ts";
 import { readConfig } from "../src/config.ts";
 import { COPY_WINDOW_MS } from "../src/service/stop-signals.ts";

@@ -8,7 +8,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Client } from "@ringback/receiver";
-import { CLICK_PARAMETER } from "#modules/partners/domain/click.ts";
+import { CLICK_PARAMETER } from "#core/web/examples.ts";
 import { SAMPLE_LINK } from "#modules/partners/use-cases/sample.ts";
 
 export interface ShopPage {

@@ -51,7 +51,6 @@ export const EXCEPTIONS: readonly Group[] = [
 		files: {
 			"src/core/web/conversions/conversion-page.ts": ["refunds", "partners"],
 			"src/core/web/conversions/decide-action.ts": ["jobs"],
-			"src/core/web/examples.ts": ["partners"],
 			"src/core/web/integration/inbound-page.ts": ["partners"],
 			"src/core/web/integration/keys-page.ts": ["partners"],
 			"src/core/web/network/network-page.ts": ["partners", "accounts"],

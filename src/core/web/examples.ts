@@ -3,7 +3,6 @@
 // and test/examples runs them.
 
 import { raw } from "hono/html";
-import { CLICK_PARAMETER } from "#modules/partners/domain/click.ts";
 import { readShippedFile } from "../../shipped-files.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { codeBlock, type Html } from "./ui.ts";
@@ -110,6 +109,12 @@ export function exampleBlock(
 	const code = fillIn(readShippedFile(renderedExamplePath(language.value, role)), values);
 	return codeBlock(raw(code), title, language.label);
 }
+
+/**
+ * Default name of the query parameter that carries the click ID to the shop's page. A programme can choose
+ * another name.
+ */
+export const CLICK_PARAMETER = "rbclick";
 
 const CLICK_IN_FILES = { parameter: CLICK_PARAMETER, days: 30 };
 const secondsOf = ({ days }: { days: number }) => String((days * DAY_MS) / SECOND_MS);

@@ -106,12 +106,6 @@ export function landingAt(url: URL, parameter: string): Landing {
 	return { href, beforeId: `${url.href}${new URLSearchParams({ [parameter]: "" })}`, afterId };
 }
 
-/**
- * Default name of the query parameter that carries the click ID to the shop's page. A programme can choose
- * another name.
- */
-export const CLICK_PARAMETER = "rbclick";
-
 /** Form of the link codes that partners choose. */
 export const CODE_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 
