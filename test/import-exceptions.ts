@@ -71,7 +71,6 @@ export const EXCEPTIONS: readonly Group[] = [
 			"Single imports, each with its own remedy: a function or a constant that stands in the wrong file.",
 		files: {
 			"src/core/programmes/test-conversion.ts": ["partners"],
-			"src/modules/partners/api/partner-webhook.ts": ["token-api"],
 			"src/modules/partners/use-cases/archive.ts": ["accounts"],
 		},
 	},

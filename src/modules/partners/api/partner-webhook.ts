@@ -30,8 +30,8 @@ import {
 	REASSIGNED,
 	readPartnerEvent,
 } from "#core/domain/partner-event.ts";
-import { EXAMPLE, PARTNER_ID } from "#modules/token-api/api/fields.ts";
 import { CREDIT_WORDS } from "../domain/credit.ts";
+import { EXAMPLE_PARTNER_ID, PARTNER_ID } from "./partner-id.ts";
 
 export const PARTNER_CALLBACK_TAG = "Partner callbacks";
 
@@ -148,7 +148,7 @@ function composeExample(event: EventName): string {
 	return composePartnerEvent({
 		conversionId: EXAMPLE_CONVERSION_ID,
 		programId: EXAMPLE_PROGRAM_ID,
-		partnerId: EXAMPLE.partnerId,
+		partnerId: EXAMPLE_PARTNER_ID,
 		linkId: "summer",
 		eventType: "SALE",
 		basketValue: null,

@@ -24,6 +24,7 @@ import {
 import { type Conversion, findConversionsById, findManyByPublicId } from "#core/store/queries/conversions.ts";
 import { findProgrammesById, type Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
+import { PARTNER_ID } from "#modules/partners/api/partner-id.ts";
 import { CREDIT_WORDS } from "#modules/partners/domain/credit.ts";
 import { findNamedCredits } from "#modules/partners/store/credits.ts";
 import { findLinkCodes } from "#modules/partners/store/partner-links.ts";
@@ -34,7 +35,6 @@ import {
 	EXAMPLE,
 	foreignCursor,
 	PAGE_QUERY,
-	PARTNER_ID,
 	PARTNERSHIP_ID,
 	pageOf,
 	readPage,

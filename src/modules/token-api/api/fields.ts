@@ -9,12 +9,13 @@ import { shortenRate } from "#core/domain/money.ts";
 import type { Rate } from "#core/domain/rate.ts";
 import { isoTime } from "#core/domain/time.ts";
 import type { ListPage, PageRequest } from "#core/store/queries/list-page.ts";
+import { EXAMPLE_PARTNER_ID } from "#modules/partners/api/partner-id.ts";
 import type { TokenApiDeps } from "./route.ts";
 
 /** Values of the examples in the OpenAPI document. */
 export const EXAMPLE = {
 	programmeId: "prg_01JEXAMPLE0000000000000000",
-	partnerId: "ptn_01JEXAMPLE0000000000000000",
+	partnerId: EXAMPLE_PARTNER_ID,
 	partnershipId: "pts_01JEXAMPLE0000000000000000",
 	keyId: "key_01JEXAMPLE0000000000000000",
 	statementId: "stm_01JEXAMPLE0000000000000000",
@@ -169,7 +170,6 @@ export function nameWireField(
 }
 
 export const PROGRAMME_ID = idOf("prg").meta({ examples: [EXAMPLE.programmeId] });
-export const PARTNER_ID = idOf("ptn").meta({ examples: [EXAMPLE.partnerId] });
 export const PARTNERSHIP_ID = idOf("pts").meta({ examples: [EXAMPLE.partnershipId] });
 export const STATEMENT_ID = idOf("stm").meta({ examples: [EXAMPLE.statementId] });
 /** An amount that may be negative, in an account or a statement. */

@@ -18,16 +18,8 @@ import {
 	type StatementFilter,
 } from "#modules/accounts/store/statements.ts";
 import { refuseUncompared } from "#modules/accounts/use-cases/compared-payments.ts";
-import {
-	EXAMPLE,
-	PAGE_QUERY,
-	PARTNER_ID,
-	pageOf,
-	readPage,
-	SIGNED_AMOUNT,
-	STATEMENT_ID,
-	writePage,
-} from "./fields.ts";
+import { PARTNER_ID } from "#modules/partners/api/partner-id.ts";
+import { EXAMPLE, PAGE_QUERY, pageOf, readPage, SIGNED_AMOUNT, STATEMENT_ID, writePage } from "./fields.ts";
 import { findNamedPartner } from "./partner-calls.ts";
 import { route, type TokenApiDeps, type TokenRoute } from "./route.ts";
 

@@ -8,6 +8,7 @@ import { isoTime } from "#core/domain/time.ts";
 import { findPartner, listPartners } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
+import { PARTNER_ID } from "#modules/partners/api/partner-id.ts";
 import { MAX_COUPON_CODE_CHARACTERS } from "#modules/partners/domain/credit.ts";
 import { listCodes } from "#modules/partners/store/coupon-codes.ts";
 import { commissionsOf } from "#modules/partners/store/credits.ts";
@@ -37,7 +38,6 @@ import {
 	EXAMPLE,
 	nameWireField,
 	PAGE_QUERY,
-	PARTNER_ID,
 	PARTNERSHIP_ID,
 	PROGRAMME_ID,
 	pageOf,
