@@ -171,6 +171,37 @@ eachDatabase("calls that wait to be stored", (database) => {
 			await clock.moveBy(HELD_MS);
 			equal(word(await send(approval(credentials, "held"))), "APPROVED");
 		});
+
+		test("a shop whose only call with a lock waited in vain occupies one of the two workers from then on", async () => {
+			const { credentials, other, send, identify, makeBusy, oneByOne } = await openShop();
+			await send(sale(credentials, "held"));
+			await send(sale(other.credentials, "known"));
+			await identify();
+			const free = Promise.withResolvers<void>();
+			const isHeld = Promise.withResolvers<void>();
+			const holding = database.rival.transact(async (trx) => {
+				await sql`select 1 from conversions where order_id = 'held' for update`.execute(trx);
+				isHeld.resolve();
+				await free.promise;
+			});
+			await isHeld.promise;
+			try {
+				const busy = await makeBusy();
+				const sent = await oneByOne([sale(other.credentials, "B-1"), approval(credentials, "held")]);
+				await busy.setFree();
+				deepEqual((await Promise.all(sent.map((answer) => answer()))).map(word), ["RECORDED", "unavailable"]);
+
+				const [first = nobody] = await oneByOne([approval(credentials, "held")]);
+				const [second = nobody] = await oneByOne([approval(credentials, "held")]);
+				const [another = nobody] = await oneByOne([sale(other.credentials, "B-2")]);
+				equal(word(await another()), "RECORDED");
+				deepEqual([await isAnswered(first), await isAnswered(second)], [false, false]);
+				deepEqual([word(await first()), word(await second())], ["unavailable", "unavailable"]);
+			} finally {
+				free.resolve();
+				await holding;
+			}
+		});
 	}
 });
 

@@ -62,9 +62,9 @@ const MAX_RETRY_MS = 3 * SECOND_MS;
  * answers to its callers.
  */
 export const HELD_MS = 5 * SECOND_MS;
-/** Maximum time that a batch waits for a lock. */
+/** Maximum time that a batch waits for each of its locks. */
 const BATCH_LOCK_WAIT_MS: LockWaitMs = 1_000;
-/** Maximum time that a single call waits for a lock after its batch failed. */
+/** Maximum time that a single call waits for each of its locks after its batch failed. */
 const SINGLE_LOCK_WAIT_MS: LockWaitMs = 250;
 
 export interface Intake {
@@ -107,7 +107,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 		const failure = await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS, answerCall);
 		if (failure === null) return;
 		const open = calls.filter((call) => left.has(call));
-		if (!isWorthRetrying(failure, open.length)) {
+		if (!isWorthRetrying(failure, calls.length)) {
 			for (const call of open) answerCall(call, resultOf(failure));
 			return;
 		}

@@ -54,7 +54,7 @@ const TURNS_TOGETHER = 2;
 export type Attempted<Value> = { failure: null; value: Value } | { failure: Failure };
 
 /**
- * Stores calls. Those that change no stored conversion come first, so that they never wait for a lock. `onStored` is called
+ * Stores calls. Those that change no stored conversion come first, so that they never wait for the lock of one. `onStored` is called
  * with each part of the calls that is stored. If the attempt fails, the other calls are not stored. Never rejects.
  */
 export function storeCalls(
@@ -107,7 +107,7 @@ export function storeLoneCall(
 	);
 }
 
-/** Runs an attempt to store calls. It calls `onCommit` right before it commits. */
+/** Runs an attempt to store calls. `run` must call `onCommit` right before it commits. */
 async function attempt<Value>(run: (onCommit: () => void) => Promise<Value>): Promise<Attempted<Value>> {
 	let isUncertain = false;
 	const onCommit = (): void => {

@@ -79,7 +79,7 @@ export class Batch {
 		const before = "sale" in step ? null : (found?.now ?? null);
 		const state = "sale" in step ? this.#start(found, step) : this.#change(found, step);
 		const { now: after } = state;
-		const { batch } = this.#facts;
+		const { batch: facts } = this.#facts;
 		const row: NewMove = {
 			programme_id: after.programme_id,
 			conversion_id: after.id,
@@ -88,7 +88,7 @@ export class Batch {
 			decided_by: step.decidedBy ?? null,
 			person_id: step.personId ?? null,
 			reason: step.reason ?? null,
-			at_ms: batch.nowMs,
+			at_ms: facts.nowMs,
 		};
 		state.moves.push(row);
 		this.#moves.push(row);
@@ -99,7 +99,7 @@ export class Batch {
 		for (const { follow } of this.#modules) {
 			if (follow === undefined) continue;
 			const { known } = state;
-			const made = { move: step.move, before, after, row, parts: step, knownBefore, known, batch };
+			const made = { move: step.move, before, after, row, parts: step, knownBefore, known, facts };
 			this.#addFollowed(state, row, follow(made));
 		}
 		return after;

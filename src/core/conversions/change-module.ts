@@ -54,7 +54,7 @@ export interface MadeMove {
 	/** What was known before the move, and what is known after it. Earlier modules have changed the latter. */
 	knownBefore: ConversionFacts;
 	known: ConversionFacts;
-	batch: BatchFacts;
+	facts: BatchFacts;
 }
 
 export interface Followed {

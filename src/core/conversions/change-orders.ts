@@ -3,9 +3,9 @@
 //
 //   look ─▶ lock what may change ─▶ read what depends on it ─▶ judge one after the other ─▶ write
 //
-// An order without a conversion cannot be locked. If another process stores it first, or removes or replaces a conversion
-// between the look and the lock, the batch fails with a ConflictError. The caller then repeats the whole transaction
-// (store/conflict.ts).
+// An order without a conversion cannot be locked. If another batch stores it first, or removes or replaces a conversion
+// between the look and the lock, this one fails with a ConflictError. A caller whose orders others may report then repeats
+// the whole transaction (store/conflict.ts).
 
 import type { Result } from "../domain/fault.ts";
 import { succeed } from "../domain/fault.ts";
@@ -19,10 +19,7 @@ import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { type Facts, type Found, readFacts } from "./facts.ts";
 import type { OrderRequest } from "./order-request.ts";
 
-/**
- * Maximum number of requests in a batch. A batch of calls may hold a bulk call of BATCH_ROWS and as many single ones
- * (api/intake.ts).
- */
+/** Maximum number of requests in a batch. It is more than any caller hands over, so exceeding it is a defect. */
 export const MAX_REQUESTS = 2 * BATCH_ROWS;
 
 export interface Changed<Done> {
@@ -135,7 +132,7 @@ export async function judgeFound<Done>(
 /** Judges a request, and makes the step to which it leads. Returns a function that tells its result. */
 function judgeNext<Done>(batch: Batch, { batch: facts }: Facts, request: OrderRequest<Done>) {
 	const { now, known } = batch.find(request);
-	const about = { nowMs: facts.nowMs, namesakes: batch.namesakesOf(request), known, batch: facts };
+	const about = { namesakes: batch.namesakesOf(request), known, facts };
 	const judgement = request.judge(now, about);
 	if (judgement.kind === "answer") return () => judgement.result;
 	const conversion = judgement.kind === "keep" ? now : batch.apply(request, judgement.step);

@@ -1,5 +1,5 @@
-// What modules know. A module is a capability beyond the contract, such as refunds or credits of partners. The core passes
-// these values on without looking into them. Each module adds its part by declaration merging.
+// What modules know. A module is a capability beyond the contract, such as refunds or credits of partners. Each module adds
+// its part to these types by declaration merging, and the core passes that part on without looking into it.
 
 /** What a request tells the modules, so that they read what it needs. */
 export interface RequestNeeds {

@@ -23,13 +23,11 @@ export interface OrderRequest<Done> extends RequestNeeds {
 }
 
 export interface About {
-	/** Time of the batch. */
-	nowMs: number;
 	/** Event types of all conversions with this order id. */
 	namesakes: readonly EventType[];
 	/** What the modules know of the conversion, or would know of one that the request starts. */
 	known: ConversionFacts;
-	batch: BatchFacts;
+	facts: BatchFacts;
 }
 
 export type Judgement<Done> =

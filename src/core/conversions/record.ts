@@ -49,7 +49,7 @@ export function reportRequest(
 			const verdict = judgeReport(report, parksPixels, present && knownOrderOf(present));
 			if (verdict.kind === "duplicate") return judgeRepeated(pricing, reported, present, about);
 			const { move } = verdict;
-			const { nowMs } = about;
+			const { nowMs } = about.facts;
 			const { decided, parts, ...rated } = pricing.price(reported, report.occurredAtMs ?? nowMs, about);
 			return {
 				kind: "move",

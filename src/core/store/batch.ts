@@ -123,8 +123,12 @@ export interface BatchStore {
 	 * others stored while this one waited.
 	 */
 	lock(trx: Db, conversionIds: readonly number[]): Promise<Conversion[]>;
-	/** Reads what a module needs to know. */
-	find<Asked extends Key, Row>(db: Db, read: KeyedRead<Asked, Row>, keys: readonly Asked[]): Promise<Row[]>;
+	/** Returns the rows for all of these keys, which a module needs to know. */
+	find<Wanted extends Key, Row>(
+		db: Db,
+		read: KeyedRead<Wanted, Row>,
+		keys: readonly Wanted[],
+	): Promise<Row[]>;
 	/**
 	 * Writes the rows, all of them or none. It must be a later statement than `lock`: the place of a move among those that
 	 * listeners receive follows from what had been committed when the write began. Throws a ConflictError (conflict.ts) if
@@ -175,7 +179,7 @@ export const MOVE = {
 	gained_partner_id: "bigint",
 } as const satisfies ColumnsOf<NewMove>;
 
-/** The moves that announce an event with amounts, or change the amounts. */
+/** The moves after which a correction may follow, so that the amounts of their time must be kept. */
 export const AMOUNT_MOVES: readonly Move[] = ["record", "approve", "confirm", "credit", "refund"];
 /** The same moves as an SQL list. */
 export const AMOUNT_MOVES_LIST: string = `(${AMOUNT_MOVES.map((move) => `'${move}'`).join(", ")})`;

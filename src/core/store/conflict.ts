@@ -1,19 +1,20 @@
-// Conflicts between processes. An order that has no conversion yet, and a nonce that was not used, cannot be locked. If
-// another process stores it first, the batch fails as a whole, and its caller judges it again on what is stored now.
+// Conflicts between batches, of one process or of several. An order that has no conversion yet, and a nonce that was not
+// used, cannot be locked. If another batch stores it first, this one fails as a whole, and its caller judges it again on
+// what is stored now.
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 
-/** Another process has stored an order or a nonce of the batch first, or has removed or replaced a conversion of it. */
+/** Another batch has stored an order or a nonce of this one first, or has removed or replaced a conversion of it. */
 export class ConflictError extends Error {
 	constructor(cause?: unknown) {
-		super("another process has changed an order of this batch meanwhile", { cause });
+		super("an order of this batch was changed by another one meanwhile", { cause });
 	}
 }
 
 /**
- * Time for which a batch is judged again after conflicts. Each conflict means that another process has stored one of its
- * orders for the first time, so a batch cannot have more conflicts than orders.
+ * Time for which a batch is judged again after conflicts. An order or a nonce causes a conflict only while it is stored for
+ * the first time, or when its conversion is removed or replaced. So a batch rarely has several conflicts.
  */
 const MAX_TURNS_MS = 3 * SECOND_MS;
 

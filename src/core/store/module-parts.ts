@@ -43,6 +43,8 @@ export interface AddedRows {
 export function moduleTable<Row extends ModuleRow>(
 	description: Omit<ModuleTable<Row>, "add"> & { repeatedIn?: RepeatedIn<keyof Row & string> },
 ): ModuleTable<Row> {
+	if (description.isOnePerConversion && description.repeatedIn !== undefined)
+		throw new Error("a row that replaces another one cannot be repeated in a second table");
 	const table: ModuleTable<Row> = { ...description, add: (rows) => ({ table, rows }) };
 	return table;
 }

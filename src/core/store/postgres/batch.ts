@@ -43,7 +43,7 @@ const LOOK = hotStatement<LookedRow>(`
 const LOCK = hotStatement<Conversion>(
 	`select ${CONVERSION_COLUMNS} from conversions where id = any($1::bigint[]) order by id for no key update`,
 );
-const READS: Omit<BatchStore, "write"> = {
+export const POSTGRES_BATCH: BatchStore = {
 	async look(db, { nonces, orders, programmeIds }): Promise<Looked> {
 		if (nonces.length + orders.length + programmeIds.length === 0)
 			return { usedNonces: new Set(), conversions: [], shops: [] };
@@ -64,6 +64,7 @@ const READS: Omit<BatchStore, "write"> = {
 		const rows = await statementOf(read).run(db, arraysOf(read.key, keys));
 		return rows.map(read.rowOf);
 	},
+	write: (db, rows) => write(db, rows),
 };
 
 const KEYED_STATEMENTS = new Map<string, HotStatement<object>>();
@@ -72,15 +73,10 @@ const KEYED_STATEMENTS = new Map<string, HotStatement<object>>();
 function statementOf({ key, text }: Pick<KeyedRead<Key, unknown>, "key" | "text">): HotStatement<object> {
 	const known = KEYED_STATEMENTS.get(text);
 	if (known !== undefined) return known;
-	const ofKey = text.replaceAll(/:(\w+)/g, "asked.$1");
+	const ofKey = text.replaceAll(/(?<!:):(\w+)/g, "asked.$1");
 	const statement = hotStatement<object>(
 		`select each.* from ${listText("asked", key)} cross join lateral (${ofKey} offset 0) as each`,
 	);
 	KEYED_STATEMENTS.set(text, statement);
 	return statement;
 }
-
-export const POSTGRES_BATCH: BatchStore = {
-	...READS,
-	write: (db, rows) => write(db, rows),
-};

@@ -20,7 +20,7 @@ const NAME_LETTERS = 22;
 const NAMES = new Map<string, string>();
 
 /**
- * Defines a hot statement. Call it once, at the top level of a file. The text must name the columns that it returns.
+ * Defines a hot statement. Call it once for each text. The text must name the columns that it returns.
  * With `*`, every connection that has prepared the statement would refuse it after a later program adds a column.
  * After five runs PostgreSQL may use a generic plan, so test/contract/store-plans.test.ts checks that plan too.
  */

@@ -168,6 +168,10 @@ function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	return { conversionIds, eventIds };
 }
 
+/** The columns that a decision leaves as they are. */
+const CHANGED_BY_OTHERS = (Object.keys(CHANGING) as (keyof typeof CHANGING)[]).filter(
+	(column) => !(column in DECIDING),
+);
 const decidingValues = valuesOf(DECIDING);
 const changingValues = valuesOf(CHANGING);
 
@@ -179,10 +183,7 @@ const changingValues = valuesOf(CHANGING);
 function changeOne({ rename, changeAll, decide }: Statements, { before, after }: Change): void {
 	const { id, order_id } = after;
 	if (order_id !== before.order_id) rename.run(order_id, id);
-	const isDecided =
-		before.basket_value === after.basket_value &&
-		before.refunded_value === after.refunded_value &&
-		before.occurred_at_ms === after.occurred_at_ms;
+	const isDecided = CHANGED_BY_OTHERS.every((column) => before[column] === after[column]);
 	const { changes } = isDecided
 		? decide.run(...decidingValues(after), id)
 		: changeAll.run(...changingValues(after), id);

@@ -11,7 +11,7 @@ import { ENTRIES, type NewEntry } from "../store/tables.ts";
 
 export const LEDGER: ChangeModule = { name: "ledger", tables: [ENTRIES], follow };
 
-function follow({ move, before, after, row, knownBefore, known, batch }: MadeMove): Followed {
+function follow({ move, before, after, row, knownBefore, known, facts }: MadeMove): Followed {
 	if (after.status !== "APPROVED" && before?.status !== "APPROVED") return {};
 	const partnerBefore = knownBefore.credited?.partner_id ?? null;
 	const partnerAfter = known.credited?.partner_id ?? null;
@@ -29,7 +29,7 @@ function follow({ move, before, after, row, knownBefore, known, batch }: MadeMov
 		person_id: row.person_id ?? null,
 		// Both partners read their entries, so the reason that staff gave is in the audit log only.
 		reason: move === "credit" ? REASSIGNED : (row.reason ?? null),
-		at_ms: batch.nowMs,
+		at_ms: facts.nowMs,
 	}));
 	return { rows: [ENTRIES.add(rows)] };
 }

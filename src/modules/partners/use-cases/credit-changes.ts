@@ -143,11 +143,11 @@ async function readRecords(
 }
 
 function follow(made: MadeMove): Followed {
-	const { parts, known, batch } = made;
+	const { parts, known, facts } = made;
 	const credit = parts.credit ?? known.credit;
 	// Most sales have no credit, and nothing follows for partners.
 	if (credit === undefined) return {};
-	const credited = parts.credit === undefined ? known.credited : creditedBy(batch.partnerships, credit);
+	const credited = parts.credit === undefined ? known.credited : creditedBy(facts.partnerships, credit);
 	const now = { ...known, credit, credited };
 	const events = partnerEventsOf({ ...made, known: now });
 	const told = events.map(({ target, name }) => ({ receiver_id: target.receiverId, name }));

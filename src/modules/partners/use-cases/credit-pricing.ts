@@ -53,7 +53,7 @@ function price(reported: ReportToPrice, soldAtMs: number, about: About): PricedS
 	const { currency, credits_partners } = programme;
 	const all = ratesOf(programme);
 	const credit = isCredited(programme, report) ? judgeCreditOf(reported, soldAtMs, about) : undefined;
-	const partnership = about.batch.partnerships.find(credit?.partnershipId);
+	const partnership = about.facts.partnerships.find(credit?.partnershipId);
 	const isNobodys = partnership === undefined && credits_partners === 1;
 	const own = partnership === undefined ? null : commissionsOf(partnership, currency);
 	return {
@@ -86,7 +86,7 @@ function priceAgain(
 	const priced =
 		change.from === change.to
 			? null
-			: priceLaterCredit(present, change, about.batch.recordOf(programme.id, change.to));
+			: priceLaterCredit(present, change, about.facts.recordOf(programme.id, change.to));
 	return { decided: { credit: credit.word }, step: { ...creditStep(credit, priced), decidedBy: "shop" } };
 }
 
@@ -112,9 +112,9 @@ function explainMissingCredit(programme: Programme, report: Report): DecidedPart
 function judgeCreditOf(
 	{ programme, report, needs }: ReportToPrice,
 	soldAtMs: number,
-	{ batch }: About,
+	{ facts }: About,
 ): Credit {
-	const { partnerships } = batch;
+	const { partnerships } = facts;
 	const codes = foldedCodesOf(report);
 	const codePartnershipId = codes.length === 0 ? undefined : partnerships.ofCodes(programme.id, codes);
 	const isOwnClick = (click: Click | null) => {

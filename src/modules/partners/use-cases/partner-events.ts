@@ -43,7 +43,7 @@ function eventsOfMove(made: MadeMove): PartnerEvent[] {
 }
 
 function eventFor(
-	{ known: { told }, batch: { linkCodes } }: MadeMove,
+	{ known: { told }, facts: { linkCodes } }: MadeMove,
 	partnership: CreditablePartnership | undefined,
 	credit: Credit,
 	name: EventName,
