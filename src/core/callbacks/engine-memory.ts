@@ -104,10 +104,11 @@ export class EngineMemory {
 
 	/**
 	 * Releases all waiting deliveries after the machine was suspended. They are read again, with their targets. Sales whose
-	 * transaction began before are read, too.
+	 * transaction began before are read, too. The monotonic clock stood still, so it does not tell which target is newer.
 	 */
 	resume({ nowMs, monotonicMs }: Moment): void {
 		this.#gotSlotsAtMs = monotonicMs;
+		this.buffer.dropTargets();
 		this.postpone(this.buffer.waitingReceiverIds(), nowMs);
 	}
 

@@ -173,6 +173,17 @@ describe("a sale straight from its transaction", () => {
 	});
 });
 
+test("a suspended machine's monotonic clock stands still, so all targets are dropped, and one with the same time replaces them", () => {
+	const buffer = new SendBuffer(CAPS);
+	const old = { endpointEpoch: 0, target: null, readAtMs: 100, learnedAtMs: 100 };
+	const read = { ...old, endpointEpoch: 1 };
+	buffer.setTarget(receiverId(1), old);
+	buffer.dropTargets();
+	equal(buffer.targetOf(receiverId(1)), null);
+	buffer.setTarget(receiverId(1), read);
+	equal(buffer.targetOf(receiverId(1)), read);
+});
+
 test("targets of waiting deliveries are read again when they are old", () => {
 	const buffer = new SendBuffer(CAPS);
 	fill(buffer, 1, 1);

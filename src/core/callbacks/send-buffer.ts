@@ -104,6 +104,11 @@ export class SendBuffer {
 		queue.updatedAtMs = monotonicMs;
 	}
 
+	/** Drops all targets, because they are older than the monotonic clock says. */
+	dropTargets(): void {
+		for (const queue of this.#queues.values()) queue.target = null;
+	}
+
 	targetOf(receiverId: ReceiverId): TargetReading | null {
 		return this.#queues.get(receiverId)?.target ?? null;
 	}
