@@ -5,13 +5,10 @@ import { Hono } from "hono";
 import { answerInTime, TOO_SLOW } from "#core/api/answer-deadline.ts";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "#core/api/bare-app.ts";
 import type { AppContext, AppDeps, AppEnv } from "#core/api/deps.ts";
-import { createGetConversions, getConversion } from "#core/api/get-conversions.ts";
-import { getProgramme } from "#core/api/get-programme.ts";
 import { callerBlock, createRefusalLog, readInboundCall } from "#core/api/inbound-log.ts";
 import { createIntake } from "#core/api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "#core/api/openapi/document.ts";
 import { createPixel, pixelImage } from "#core/api/pixel.ts";
-import { createPosts } from "#core/api/post-conversions.ts";
 import { problemAnswer } from "#core/api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "#core/api/signed-call.ts";
 import { createNetworkTallies } from "#core/conversions/tally.ts";
@@ -21,16 +18,13 @@ import { createCallers } from "#core/programmes/callers.ts";
 import { recordOf } from "#core/request-notes.ts";
 import type { WebDeps } from "#core/web/page.ts";
 import { createSite } from "#core/web/site.ts";
-import { EventStreams } from "#modules/feeds/api/event-streams.ts";
-import { createGetEvents } from "#modules/feeds/api/get-events.ts";
-import { createPostEventAnswers } from "#modules/feeds/api/post-event-answers.ts";
 import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "#modules/partners/api/click.ts";
 import { createPartnerLinkCache } from "#modules/partners/use-cases/partner-link-cache.ts";
 import { createSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
 import { honoPath, type TokenApiDeps } from "#modules/token-api/api/route.ts";
 import { createTokenCalls } from "#modules/token-api/api/token-call.ts";
 import { type Admission, createAdmission } from "./concurrency/admission.ts";
-import { SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
+import { SIGNED_ROUTES, SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
 
 /**
  * Route pattern of the pixel in metrics and logs. It does not contain the programme id, because callers can
@@ -42,27 +36,6 @@ const TOO_MANY_WAIT = fault(
 	"unavailable",
 	"More requests wait than we can answer at the moment. Ask again in a few seconds.",
 );
-
-/** Returns the endpoints of the signed API by path and method. */
-function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
-	const posts = createPosts(deps);
-	return {
-		"/v1/conversions": new Map([
-			["GET", createGetConversions(deps)],
-			["POST", posts.conversions],
-		]),
-		"/v1/conversions/batch": new Map([["POST", posts.conversionsBatch]]),
-		"/v1/decisions/batch": new Map([["POST", posts.decisionsBatch]]),
-		"/v1/conversions/:id": new Map([["GET", getConversion]]),
-		"/v1/programme": new Map([["GET", getProgramme]]),
-		"/v1/approvals": new Map([["POST", posts.approvals]]),
-		"/v1/rejections": new Map([["POST", posts.rejections]]),
-		"/v1/reversals": new Map([["POST", posts.reversals]]),
-		"/v1/refunds": new Map([["POST", posts.refunds]]),
-		"/v1/events": new Map([["GET", createGetEvents(deps, new EventStreams(deps))]]),
-		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
-	};
-}
 
 export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission" | "networkTallies" | "subTotals">;
 
@@ -81,7 +54,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl, deps));
-	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
+	for (const [path, routes] of Map.groupBy(SIGNED_ROUTES, (route) => route.path)) {
+		const endpoints = new Map<string, Endpoint>(routes.map(({ method, create }) => [method, create(deps)]));
 		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);

@@ -1,5 +1,6 @@
 // What a module adds to a process that answers people and shops. module.ts has the rest.
 
+import type { SignedRoute } from "#core/api/signed-call.ts";
 import type { MenuAdditions } from "#core/web/menu.ts";
 import type { Route } from "#core/web/routes.ts";
 import type { TokenRoute } from "#modules/token-api/api/route.ts";
@@ -8,6 +9,8 @@ export interface SiteModule {
 	/** Pages and forms. */
 	routes?: readonly Route[];
 	menus?: MenuAdditions;
+	/** Calls of the signed API. */
+	signedCalls?: readonly SignedRoute[];
 	/** Calls of the APIs of the network and of partners. */
 	calls?: readonly TokenRoute[];
 }

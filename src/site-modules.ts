@@ -1,8 +1,11 @@
 // The part of modules.ts for processes that answer people and shops. A worker does not load this file.
 
+import type { SignedRoute } from "#core/api/signed-call.ts";
+import { CORE_SIGNED_ROUTES } from "#core/api/signed-routes.ts";
 import { joinMenus } from "#core/web/menu.ts";
 import { CORE_ROUTES, type SiteLists } from "#core/web/site.ts";
 import { ACCOUNTS_SITE } from "#modules/accounts/site.ts";
+import { FEEDS_SITE } from "#modules/feeds/site.ts";
 import { JOBS_SITE } from "#modules/jobs/site.ts";
 import { PARTNERS_SITE } from "#modules/partners/site.ts";
 import { PERSONAL_DATA_SITE } from "#modules/personal-data/site.ts";
@@ -19,6 +22,7 @@ export const SITE_MODULES: readonly SiteModule[] = [
 	JOBS_SITE,
 	TOKEN_API_SITE,
 	PERSONAL_DATA_SITE,
+	FEEDS_SITE,
 ];
 
 export const SITE_LISTS: SiteLists = {
@@ -27,6 +31,12 @@ export const SITE_LISTS: SiteLists = {
 	routes: [...SITE_MODULES.flatMap(({ routes = [] }) => routes), ...CORE_ROUTES],
 	menus: joinMenus(SITE_MODULES.map(({ menus = {} }) => menus)),
 };
+
+/** All routes of the signed API. */
+export const SIGNED_ROUTES: readonly SignedRoute[] = [
+	...CORE_SIGNED_ROUTES,
+	...SITE_MODULES.flatMap(({ signedCalls = [] }) => signedCalls),
+];
 
 /**
  * All calls of the APIs of the network and of partners. They drive the routing (app.ts), the OpenAPI document and the test of

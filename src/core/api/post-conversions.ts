@@ -14,34 +14,31 @@ import {
 	parseCouponCodes,
 } from "#modules/partners/api/sale-signals.ts";
 import { type ClickSealer, createClickSealer } from "#modules/partners/domain/click-token.ts";
-import { REFUND_ID, REFUND_VALUE } from "#modules/refunds/api/refund-fields.ts";
-import { parseRefundValue } from "#modules/refunds/domain/refund.ts";
-import { refundRequest } from "#modules/refunds/use-cases/refund.ts";
+import { REFUND_ID } from "#modules/refunds/api/refund-fields.ts";
+import { parseRefund, REFUND_BODY } from "#modules/refunds/api/refund-request.ts";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
 import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
 import { type OrderRequest, refuseBusy } from "../conversions/order-request.ts";
 import { reportRequest } from "../conversions/record.ts";
 import type { Report } from "../conversions/report.ts";
-import { parseReason } from "../domain/conversion.ts";
-import { checkAll, problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
-import { parseRefundId } from "../domain/order-id.ts";
+import { problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, type BatchItem, decidedAnswer, type Outcome, outcomeBody } from "./answers.ts";
 import type { RequestResult, SharedPlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import {
+	APPROVAL_BODY,
 	mentionedOrderId,
 	OCCURRED_AT,
-	ORDER_NAME,
 	parseOccurredAt,
 	parseOrderName,
 	parseSale,
-	REASON,
+	REASONED_BODY,
 	SALE,
 	TEST,
 } from "./sale-fields.ts";
-import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
+import { type Endpoint, refusedPlan, type SignedCall, type SignedRoute } from "./signed-call.ts";
 
 /**
  * Maximum number of items in a batch, the same as the number of rows that other work handles in one
@@ -62,13 +59,6 @@ export const SALE_BODY = z.strictObject({
 	couponCode: COUPON_CODE.optional(),
 	couponCodes: COUPON_CODES.optional(),
 });
-export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
-/**
- * Body of a rejection or a reversal. The schema treats the reason as optional, because a missing reason has a
- * fault code of its own.
- */
-export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
-export const REFUND_BODY = REASONED_BODY.extend({ refundId: REFUND_ID, ...REFUND_VALUE });
 const ITEM_DECISIONS = [...DECISION_MOVES, "refund"] as const;
 /** Item of a batch of decisions. Each item names its decision. */
 export const DECISION_ITEM = REFUND_BODY.extend({
@@ -98,26 +88,26 @@ export function batchBody(item: z.ZodObject) {
 }
 
 /** Turns a JSON object into a request about an order. */
-type Parse = (json: unknown, call: SignedCall) => Result<SharedPlan["requests"][number]>;
+export type Parse = (json: unknown, call: SignedCall) => Result<SharedPlan["requests"][number]>;
 
-export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "keyRing">) {
+export const POST_ROUTES: readonly SignedRoute[] = [
+	post("/v1/conversions", (deps) => single(saleParser(deps))),
+	post("/v1/conversions/batch", (deps) => batch(deps, saleParser(deps))),
+	post("/v1/decisions/batch", (deps) => batch(deps, parseDecisionItem)),
+	post("/v1/approvals", () => single((json, call) => parseDecision(json, call, "approve"))),
+	post("/v1/rejections", () => single((json, call) => parseDecision(json, call, "reject"))),
+	post("/v1/reversals", () => single((json, call) => parseDecision(json, call, "reverse"))),
+];
+
+function post(path: string, create: SignedRoute["create"]): SignedRoute {
+	return { method: "POST", path, create };
+}
+
+function saleParser(deps: InTransaction & Pick<AppDeps, "keyRing">): Parse {
 	const sealer = createClickSealer(deps.keyRing);
-	const sale: Parse = (json, call) => {
+	return (json, call) => {
 		const report = parseReport(json, call, sealer);
 		return report.ok ? succeed(reportRequest(deps, call.programme, report.value)) : report;
-	};
-	const decision =
-		(move: DecisionMove): Parse =>
-		(json, call) =>
-			parseDecision(json, call, move);
-	return {
-		conversions: single(sale),
-		approvals: single(decision("approve")),
-		rejections: single(decision("reject")),
-		reversals: single(decision("reverse")),
-		refunds: single(parseRefund),
-		conversionsBatch: batch(deps, sale),
-		decisionsBatch: batch(deps, parseDecisionItem),
 	};
 }
 
@@ -157,22 +147,6 @@ function parseDecision(
 	return succeed(mayDecide || move === "reverse" ? request : forTestsOnly(request));
 }
 
-/** Parses a refund. Like a reversal, it may be reported with every key. */
-function parseRefund(json: unknown, { programme }: SignedCall): Result<OrderRequest<Decided<Outcome>>> {
-	const fields = checkFields(REFUND_BODY, json);
-	if (!fields.ok) return fields;
-	const parsed = checkAll({
-		order: parseOrderName(fields.value),
-		refundId: parseRefundId(fields.value.refundId),
-		value: parseRefundValue(fields.value, programme.currency),
-		reason: parseReason(fields.value.reason),
-	});
-	if (!parsed.ok) return parsed;
-	const { order, ...refund } = parsed.value;
-	const decision = { move: "refund", decidedBy: "shop", ...refund } as const;
-	return succeed(refundRequest(programme, order, decision));
-}
-
 /**
  * Restricts a request to test conversions. A key that may only report may also decide about test conversions.
  */
@@ -197,7 +171,7 @@ function parseDecisionItem(json: unknown, call: SignedCall): Result<OrderRequest
 }
 
 /** Creates an endpoint for a single request, which is answered with its conversion. */
-function single(parse: Parse): Endpoint {
+export function single(parse: Parse): Endpoint {
 	return (call) => {
 		const json = parseJson(call);
 		if (!json.ok) return refusedPlan(json);

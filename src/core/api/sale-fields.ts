@@ -90,15 +90,22 @@ export const TEST = z.boolean().meta({
 	examples: [false],
 });
 
-export const REASON = z.string().meta({
+const REASON = z.string().meta({
 	enum: REASONS,
 	description: "The reason. The shop's records and the service's show the same word.",
 	examples: ["RETURN"],
 });
 
 /** The fields that identify an order. */
-export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
+const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
+
+export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
+/**
+ * Body of a rejection or a reversal. The schema treats the reason as optional, because a missing reason has a
+ * fault code of its own.
+ */
+export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
 
 /**
  * Returns the order id that a call contains, for the inbound log. It also finds the id in a call that is

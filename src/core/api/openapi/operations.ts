@@ -7,6 +7,7 @@ import { EVENTS_QUERY } from "#modules/feeds/api/get-events.ts";
 import { ANSWERS_BODY, MAX_ANSWERS } from "#modules/feeds/api/post-event-answers.ts";
 import { CREDIT } from "#modules/partners/api/sale-signals.ts";
 import { REFUNDED } from "#modules/refunds/api/refund-fields.ts";
+import { REFUND_BODY } from "#modules/refunds/api/refund-request.ts";
 import type { RefundOutcome } from "#modules/refunds/use-cases/refund.ts";
 import type { DecisionOutcome } from "../../conversions/decide.ts";
 import { basketSentence } from "../../domain/basket-rule.ts";
@@ -33,17 +34,14 @@ import {
 } from "../answers.ts";
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { PIXEL_QUERY } from "../pixel.ts";
+import { batchBody, DECISION_ITEM, MAX_BATCH_BYTES, MAX_ITEMS, SALE_BODY } from "../post-conversions.ts";
 import {
 	APPROVAL_BODY,
-	batchBody,
-	DECISION_ITEM,
-	MAX_BATCH_BYTES,
-	MAX_ITEMS,
+	EXAMPLE_CONVERSION_ID,
+	EXAMPLE_ORDER_ID,
+	EXAMPLE_PROGRAM_ID,
 	REASONED_BODY,
-	REFUND_BODY,
-	SALE_BODY,
-} from "../post-conversions.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+} from "../sale-fields.ts";
 import {
 	EXAMPLE_REFUND,
 	exampleCallback,

@@ -1,4 +1,4 @@
-// The fields of a refund in requests and answers.
+// The fields of a refund in requests and answers of the signed API.
 
 import * as z from "zod";
 import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
