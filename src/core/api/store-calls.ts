@@ -54,8 +54,9 @@ const TURNS_TOGETHER = 2;
 export type Attempted<Value> = { failure: null; value: Value } | { failure: Failure };
 
 /**
- * Stores calls. Those that change no stored conversion come first, so that they never wait for the lock of one. `onStored` is called
- * with each part of the calls that is stored. If the attempt fails, the other calls are not stored. Never rejects.
+ * Stores calls. Those that change no stored conversion come first, so that they never wait for the lock of one.
+ * `onStored` is called with each part of the calls that is stored. If the attempt fails, the other calls are not stored.
+ * Never rejects.
  */
 export function storeCalls(
 	deps: StoringDeps,
