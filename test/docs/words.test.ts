@@ -1,0 +1,116 @@
+// Keeps the documents short enough to be read. `npx node test/docs/words.ts` prints the words of each.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { measureDocuments, measureText, PARAGRAPH_LIMIT } from "./words.ts";
+
+/** Maximum number of words of all documents together, apart from the changelog and the decision records. */
+const TOTAL_LIMIT = 61_200;
+const PAGE_LIMIT = 1_200;
+const DECISION_LIMIT = 600;
+/** Limits of other sizes. A reference is searched rather than read, so it has no limit of its own. */
+const OTHER_LIMITS: ReadonlyMap<string, number> = new Map([
+	["ARCHITECTURE.md", 1_500],
+	["CHANGELOG.md", Infinity],
+	["docs/api.md", Infinity],
+	["docs/contract.md", Infinity],
+	["docs/operations/settings.md", Infinity],
+	["docs/problems.md", Infinity],
+	["receiver/README.md", Infinity],
+]);
+
+/** Documents that are still too long, with the present number of words or of long paragraphs. Numbers only go down. */
+const STILL_TOO_LONG: ReadonlyMap<string, { words?: number; longParagraphs?: number }> = new Map([
+	["ARCHITECTURE.md", { words: 1_669 }],
+	["CONTRIBUTING.md", { words: 3_601, longParagraphs: 5 }],
+	["SECURITY.md", { words: 2_778 }],
+	["docs/api.md", { longParagraphs: 2 }],
+	["docs/decisions/apis.md", { words: 821, longParagraphs: 1 }],
+	["docs/decisions/backup.md", { words: 816 }],
+	["docs/decisions/conversions.md", { words: 1_180 }],
+	["docs/decisions/database.md", { words: 648 }],
+	["docs/decisions/deliveries.md", { words: 1_217 }],
+	["docs/decisions/dependencies.md", { words: 699 }],
+	["docs/decisions/inbound.md", { words: 917 }],
+	["docs/decisions/integration.md", { words: 922 }],
+	["docs/decisions/listeners.md", { words: 675 }],
+	["docs/decisions/lists-and-bulk.md", { words: 1_105 }],
+	["docs/decisions/money.md", { words: 2_122, longParagraphs: 5 }],
+	["docs/decisions/network.md", { words: 655 }],
+	["docs/decisions/one-heart.md", { words: 1_101 }],
+	["docs/decisions/partner-callbacks.md", { words: 738 }],
+	["docs/decisions/partners.md", { words: 842 }],
+	["docs/decisions/people.md", { words: 2_365, longParagraphs: 2 }],
+	["docs/decisions/personal-data.md", { words: 643 }],
+	["docs/decisions/programmes.md", { words: 714 }],
+	["docs/decisions/release.md", { words: 752 }],
+	["docs/decisions/schema.md", { words: 657 }],
+	["docs/decisions/sealing-key.md", { words: 677 }],
+	["docs/decisions/shop-side.md", { words: 1_500 }],
+	["docs/decisions/slots.md", { words: 958, longParagraphs: 1 }],
+	["docs/network-api.md", { longParagraphs: 1 }],
+	["docs/operations/incidents.md", { words: 1_995 }],
+	["docs/operations/people.md", { words: 1_352, longParagraphs: 1 }],
+	["docs/operations/postgresql.md", { words: 1_897 }],
+	["docs/operations/watching.md", { words: 1_295 }],
+	["docs/order-to-money.md", { words: 2_615 }],
+	["docs/partners.md", { words: 2_848, longParagraphs: 2 }],
+	["docs/performance.md", { words: 2_762 }],
+	["docs/receiver-guide.md", { words: 5_154 }],
+	["docs/reliability.md", { words: 2_949 }],
+	["receiver/README.md", { longParagraphs: 2 }],
+]);
+
+const DOCUMENTS = measureDocuments();
+
+test("all documents together are short enough to be read", () => {
+	const read = DOCUMENTS.filter(({ file }) => file !== "CHANGELOG.md" && !isDecision(file));
+	ok(read.length > 30, `${read.length} documents`);
+	const total = read.reduce((sum, { words }) => sum + words, 0);
+	ok(total <= TOTAL_LIMIT, `${total} words`);
+});
+
+test("no document is longer than the limit of its kind", () => {
+	const tooLong = DOCUMENTS.flatMap(({ file, words }) => {
+		const limit = STILL_TOO_LONG.get(file)?.words ?? limitOf(file);
+		return words > limit ? [`${file}: ${words} words, and the limit is ${limit}`] : [];
+	});
+	deepEqual(tooLong, []);
+});
+
+test("no paragraph is longer than the limit", () => {
+	const tooLong = DOCUMENTS.flatMap(({ file, longParagraphs }) =>
+		longParagraphs.length > (STILL_TOO_LONG.get(file)?.longParagraphs ?? 0)
+			? longParagraphs.map((beginning) => `${file}: ${beginning}`)
+			: [],
+	);
+	deepEqual(tooLong, []);
+});
+
+test("words of headings, paragraphs, lists and tables count; code, comments, generated parts and link targets do not", () => {
+	const markdown = [
+		"# One two",
+		"<!-- a comment -->",
+		"three [four](not/counted.md) `five six` – seven",
+		"```sh\nnot counted\n```",
+		"- eight\n  - nine\n\n    ten",
+		"| eleven | twelve |\n|---|---|\n| thirteen | fourteen |",
+		"<!-- generated: numbers -->\nnot counted\n<!-- /generated -->",
+	].join("\n\n");
+	deepEqual(measureText(markdown), { words: 14, longParagraphs: [] });
+});
+
+test("a paragraph, an item and a cell are measured each on its own", () => {
+	const atLimit = "word ".repeat(PARAGRAPH_LIMIT).trim();
+	const markdown = (text: string) => `${text}\n\n- ${text}\n- ${text}\n\n| ${text} | ${text} |\n|---|---|`;
+	equal(measureText(markdown(atLimit)).longParagraphs.length, 0);
+	equal(measureText(markdown(`${atLimit} word`)).longParagraphs.length, 5);
+});
+
+function isDecision(file: string): boolean {
+	return file.startsWith("docs/decisions/");
+}
+
+function limitOf(file: string): number {
+	return OTHER_LIMITS.get(file) ?? (isDecision(file) ? DECISION_LIMIT : PAGE_LIMIT);
+}
