@@ -1,12 +1,12 @@
 // `npm run docs` writes the parts of documents that the code decides (generated.ts), the files that the operations guide
-// shows, the versions of the packages that shops install, and then the pages of the product (rendered-pages.ts). Tests fail
-// until it has been run.
+// shows and the versions of the packages that shops install. Tests fail until it has been run. Then it renders the pages
+// of the product (rendered-pages.ts).
 
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import pluginPackage from "../integrations/vendure/package.json" with { type: "json" };
 import receiverPackage from "../receiver/package.json" with { type: "json" };
 import { GENERATED_IN, writeGenerated } from "./generated.ts";
-import { renderPages } from "./rendered-pages.ts";
+import { writeRenderedPages } from "./rendered-pages.ts";
 
 const FILES_NAMING_THE_PACKAGE = [
 	"docs/api.md",
@@ -41,15 +41,7 @@ for (const path of globSync("docs/operations/*.md", { cwd: ROOT })) {
 	);
 }
 
-const rendered = renderPages();
-for (const path of globSync("docs/rendered/**/*.{html,md}", { cwd: ROOT })) {
-	if (!rendered.has(path)) rmSync(new URL(path, ROOT));
-}
-for (const [path, markup] of rendered) {
-	mkdirSync(new URL(".", new URL(path, ROOT)), { recursive: true });
-	writeFileSync(new URL(path, ROOT), markup);
-}
-console.log(`docs/rendered has ${rendered.size} files`);
+writeRenderedPages();
 
 function rewrite(path: string, change: (text: string) => string): void {
 	const file = new URL(path, ROOT);

@@ -1,4 +1,4 @@
-// Syntax highlighting of the code in our own documents and examples. It runs in `npm run docs` only.
+// Syntax highlighting of the code in our own documents and examples. The service never loads it.
 
 import hljs from "highlight.js";
 

@@ -1,4 +1,4 @@
-// Renders the Markdown of our documents with the components of the site's pages. It runs in `npm run docs` only.
+// Renders the Markdown of our documents with the components of the site's pages. The service never loads it.
 
 import { posix } from "node:path";
 import { raw } from "hono/html";

@@ -1,7 +1,9 @@
-// The pages of the documentation and the highlighted examples, as `npm run docs` writes them into docs/rendered/. Each
-// page is rendered twice: as HTML for people, and as Markdown for programs. The server fills in the brand, the address
-// and a few slots: see src/core/web/docs/docs-pages.ts.
+// Renders the pages of the documentation and the highlighted examples into docs/rendered/, which is not in git. npm runs
+// this program at the end of `npm ci` (its script `prepare`), so that the service never loads the renderer and the
+// highlighter. Each page is rendered twice: as HTML for people, and as Markdown for programs. The server fills in the
+// brand, the address and a few slots: see src/core/web/docs/docs-pages.ts.
 
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { EXPLAINED_CODES } from "#core/domain/fault.ts";
 import { PUBLIC_DOCUMENTS } from "#core/web/docs/document-list.ts";
 import { renderedMarkdownPath, renderedPagePath } from "#core/web/docs/documents.ts";
@@ -14,8 +16,26 @@ import { fence } from "./markdown-text.ts";
 import { writeProblem, writeProblemList } from "./problem-pages.ts";
 import { readExample, readSource } from "./source-files.ts";
 
+const ROOT = new URL("../", import.meta.url);
 /** On GitHub a document links to the example files. The site shows their code instead. */
 const LINKED_EXAMPLES = /(<!-- examples: ([a-z]+) -->).*?<!-- \/examples -->/gs;
+
+/**
+ * Writes the rendered files, and removes those of pages that no longer exist. A file that is up to date is not written,
+ * because a running service or test may be reading it.
+ */
+export function writeRenderedPages(): void {
+	const rendered = renderPages();
+	for (const path of globSync("docs/rendered/**/*.{html,md}", { cwd: ROOT })) {
+		if (!rendered.has(path)) rmSync(new URL(path, ROOT));
+	}
+	for (const [path, text] of rendered) {
+		const file = new URL(path, ROOT);
+		if (existsSync(file) && readFileSync(file, "utf8") === text) continue;
+		mkdirSync(new URL(".", file), { recursive: true });
+		writeFileSync(file, text);
+	}
+}
 
 /** Returns every rendered file by its path in the repository. */
 export function renderPages(): ReadonlyMap<string, string> {
@@ -60,3 +80,5 @@ function writeExamples(name: string): string {
 			`**${label}**\n\n${fence(language, readExample(value, role).trimEnd())}`,
 	).join("\n\n");
 }
+
+if (import.meta.main) writeRenderedPages();

@@ -1,8 +1,10 @@
 // Lists the files inside the executable, which src/shipped-files.ts reads by the same paths. If one of them
-// is missing, the executable does not start, and its test fails.
+// is missing, the executable does not start, and its test fails. The documents are rendered here, so that they are those
+// of the sources.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { renderPages } from "../docs/rendered-pages.ts";
 import { GUIDE_PARTS, GUIDE_SAMPLES, GUIDE_START } from "../src/operations-guide.ts";
 
 export interface ShippedFile {
@@ -22,19 +24,19 @@ export interface ShippedFrom {
 	licences: string;
 }
 
-/** Returns the sorted paths of the files in the repository. */
+/** Returns the sorted paths of the files that are read from the disk. */
 export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/core/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("{receiver,integrations/vendure}/downloads/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
-	const rendered = globSync("docs/rendered/**/*.{html,md}", { cwd: root });
-	return [...assets, ...rendered, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
+	return [...assets, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 
 /** Reads the files, including generated ones. The bytes are the same in every build. */
 export function readShippedFiles({ root, licences }: ShippedFrom): ShippedFile[] {
 	return [
 		...listShippedFiles(root).map((path) => ({ path, bytes: readFileSync(join(root, path)) })),
+		...[...renderPages()].map(([path, text]) => ({ path, bytes: Buffer.from(text) })),
 		{ path: "LICENSES.txt", bytes: Buffer.from(licences) },
 	];
 }

@@ -2,7 +2,7 @@
 // their path in the repository. When the sources run unbuilt they are on the disk, otherwise inside the
 // executable that `npm run release` builds.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { getAsset, isSea } from "node:sea";
 
 /** True if this program is the single executable, without a repository beside it. */
@@ -19,6 +19,11 @@ const ROOT = new URL("../", import.meta.url);
  */
 export function readShippedFile(path: string): string {
 	return isExecutable ? getAsset(path, "utf8") : readFileSync(new URL(path, ROOT), "utf8");
+}
+
+/** Returns false if the file is missing beside the sources. The executable contains all files, or it is not built. */
+export function hasShippedFile(path: string): boolean {
+	return isExecutable || existsSync(new URL(path, ROOT));
 }
 
 export function readShippedBytes(path: string): Uint8Array<ArrayBuffer> {

@@ -1,8 +1,9 @@
 // Set-up of the whole test run (`node --test --test-global-setup=test/global-setup.ts`). All processes share one
-// PostgreSQL, one folder, one compile cache, template databases, and one list of what could not be tested. They find
-// these through environment variables.
+// PostgreSQL, one folder, one compile cache, template databases, the rendered documents, and one list of what could not be
+// tested. They find most of these through environment variables.
 
 import { join } from "node:path";
+import { writeRenderedPages } from "../docs/rendered-pages.ts";
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { bindPackages } from "./support/packages-in-one.ts";
@@ -25,6 +26,8 @@ let removeFolder: (() => void) | undefined;
 export async function globalSetup(): Promise<void> {
 	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
 	await bindPackages();
+	// The rendered documents may be older than the sources.
+	writeRenderedPages();
 	openNotRunFile();
 	removeFolder = openRunFolder();
 	// These tests do not include a power cut. Tests that do start their own server.

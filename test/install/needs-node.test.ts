@@ -11,6 +11,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 describe("a Node that is too old", () => {
 	for (const [command, args] of [
 		["ringback", [packageJson.bin.ringback, "--version"]],
+		["npm ci", wordsOf(packageJson.scripts.preprepare)],
 		["npm start", wordsOf(packageJson.scripts.start)],
 		["npm test", wordsOf(packageJson.scripts.pretest)],
 		["npm run demo", wordsOf(packageJson.scripts.predemo)],

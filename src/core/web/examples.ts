@@ -3,8 +3,8 @@
 // and test/examples runs them.
 
 import { raw } from "hono/html";
-import { readShippedFile } from "../../shipped-files.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import { NOT_RENDERED_MARKUP, readRendered } from "./rendered-files.ts";
 import { codeBlock, type Html } from "./ui.ts";
 
 /** Languages of the examples. `fence` is the name of the language in Markdown. */
@@ -94,7 +94,7 @@ export function findLanguage(value: string | undefined): (typeof EXAMPLE_LANGUAG
 	return EXAMPLE_LANGUAGES.find((language) => language.value === value);
 }
 
-/** Returns the path of an example's highlighted code, which `npm run docs` writes. */
+/** Returns the path of an example's highlighted code, which `npm ci` writes. */
 export function renderedExamplePath(language: ExampleLanguage, role: ExampleRole): string {
 	return `docs/rendered/examples/${language}/${role}.html`;
 }
@@ -106,8 +106,8 @@ export function exampleBlock(
 	title: string,
 	values: ExampleValues,
 ): Html {
-	const code = fillIn(readShippedFile(renderedExamplePath(language.value, role)), values);
-	return codeBlock(raw(code), title, language.label);
+	const code = readRendered(renderedExamplePath(language.value, role)) ?? NOT_RENDERED_MARKUP;
+	return codeBlock(raw(fillIn(code, values)), title, language.label);
 }
 
 /**

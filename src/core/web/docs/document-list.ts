@@ -1,6 +1,6 @@
 // The list of the public documents. Routes, the menu of the documentation, the search, links between documents, the
 // Markdown pages, /llms.txt and /llms-full.txt all follow from it. To publish another document, add it here and run
-// `npm run docs`.
+// `npm run docs`, which renders it.
 
 import * as paths from "../paths.ts";
 

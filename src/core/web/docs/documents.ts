@@ -1,11 +1,11 @@
-// Reads the documents that `npm run docs` rendered into docs/rendered/. Each document has the path of its
-// page.
+// Reads the documents that `npm ci` rendered into docs/rendered/ (docs/rendered-pages.ts). Each document has the path of
+// its page.
 
 import { GUIDE_PARTS } from "../../../operations-guide.ts";
-import { readShippedFile } from "../../../shipped-files.ts";
 import { EXPLAINED_CODES } from "../../domain/fault.ts";
 import { type ExampleValues, fillIn } from "../examples.ts";
 import * as paths from "../paths.ts";
+import { NOT_RENDERED, NOT_RENDERED_MARKUP, readRendered } from "../rendered-files.ts";
 import { PUBLIC_DOCUMENTS } from "./document-list.ts";
 
 export const DOCUMENT_PATHS: readonly string[] = [
@@ -36,12 +36,12 @@ interface DocsSection {
 	text: string;
 }
 
-/** Returns the path of the file that `npm run docs` writes for a page. */
+/** Returns the path of the file that `npm ci` writes for a page. */
 export function renderedPagePath(path: string): string {
 	return `docs/rendered${path}.html`;
 }
 
-/** Returns the path of the Markdown that `npm run docs` writes for a page. */
+/** Returns the path of the Markdown that `npm ci` writes for a page. */
 export function renderedMarkdownPath(path: string): string {
 	return `docs/rendered${path}.md`;
 }
@@ -52,14 +52,17 @@ export function isForStaff(path: string): boolean {
 }
 
 export function readDocument(path: string, values: ExampleValues): DocsDocument {
-	const markup = fillDocument(path, readShippedFile(renderedPagePath(path)), values);
+	const rendered =
+		readRendered(renderedPagePath(path)) ?? `<h1>Documentation</h1><p>${NOT_RENDERED_MARKUP}</p>`;
+	const markup = fillDocument(path, rendered, values);
 	const sections = markup.split(/(?=<h[234] id=")/).map(readSection);
 	return { title: sections[0]?.title ?? "", body: markup.replace(/^<h1>.*?<\/h1>/, ""), sections };
 }
 
 /** Returns a page as Markdown for programs. */
 export function readMarkdown(path: string, values: ExampleValues): string {
-	return fillDocument(path, readShippedFile(renderedMarkdownPath(path)), values);
+	const rendered = readRendered(renderedMarkdownPath(path)) ?? `# Documentation\n\n${NOT_RENDERED}\n`;
+	return fillDocument(path, rendered, values);
 }
 
 /** Fills in this network's values, except in the operations guide, because that describes every installation. */
