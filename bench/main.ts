@@ -19,7 +19,7 @@ const OTHER_CHECKOUT = WORKLOADS.filter(({ runsOwnSources }) => !runsOwnSources)
 
 const HELP = `npm run bench [-- [WORKLOAD …] [--short] [--service DIR [--rounds N]]]
 
-${WORKLOADS.map(({ name, title, measures }) => `  ${name.padEnd(4)} ${title.padEnd(12)} ${measures}`).join("\n")}
+${WORKLOADS.map(({ name, title, measures }) => `  ${name.padEnd(9)} ${title.padEnd(12)} ${measures}`).join("\n")}
 
   --short            every workload in seconds: to compare before and after a change, not for a document
   --service DIR      measures the service of another checkout, which has its own node_modules. Its own
@@ -36,7 +36,7 @@ bench/results/compared.json.
 functions of this checkout themselves. To compare two commits:
 
   git worktree add ../before COMMIT && (cd ../before && npm ci)
-  npm run bench -- W2 W6 W15 W16 M2 --short --service ../before --rounds 12`;
+  npm run bench -- W2 W6 mix contested M2 --short --service ../before --rounds 12`;
 
 process.exitCode = await main(process.argv.slice(2));
 

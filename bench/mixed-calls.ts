@@ -1,4 +1,4 @@
-// The mix of calls of W15, which the workload and its generator share.
+// The calls of the workload "mix", which it shares with its generator.
 
 export type MixedCall = "sale" | "repeat" | "approval" | "refund";
 

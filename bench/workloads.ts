@@ -2,9 +2,11 @@
 
 import { a1Apis } from "./a1-apis.ts";
 import { c1Clicks } from "./c1-clicks.ts";
+import { contested } from "./contested.ts";
 import { l1Lists } from "./l1-lists.ts";
 import { m1Money } from "./m1-money.ts";
 import { m2Approvals } from "./m2-approvals.ts";
+import { mix } from "./mix.ts";
 import { w1Drain } from "./w1-drain.ts";
 import { w2MonthsEnd } from "./w2-months-end.ts";
 import { w3FirstWord } from "./w3-first-word.ts";
@@ -19,8 +21,6 @@ import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import { w13LowLoad } from "./w13-low-load.ts";
 import { w14Readers } from "./w14-readers.ts";
-import { w15MixedCalls } from "./w15-mixed-calls.ts";
-import { w16PixelAndServer } from "./w16-pixel-and-server.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -38,8 +38,8 @@ export const WORKLOADS: readonly Workload[] = [
 	w12Cost,
 	w13LowLoad,
 	w14Readers,
-	w15MixedCalls,
-	w16PixelAndServer,
+	mix,
+	contested,
 	l1Lists,
 	c1Clicks,
 	m1Money,

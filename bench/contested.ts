@@ -1,4 +1,4 @@
-// W16 reports each order by the pixel and by the shop's server at the same moment, over 32 pairs of kept connections.
+// Each order is reported by the pixel and by the shop's server at the same moment, over 32 pairs of kept connections.
 // Every order must end as one recorded conversion with the amount of the server, whichever report was stored first.
 
 import { runChild } from "./child-process.ts";
@@ -27,9 +27,9 @@ interface PairLoad extends MeasuredLoad {
 	unavailable: number;
 }
 
-export const w16PixelAndServer = defineWorkload<PairScale>({
-	name: "W16",
-	title: "pixel+server",
+export const contested = defineWorkload<PairScale>({
+	name: "contested",
+	title: "orders",
 	measures:
 		"each order by the pixel and by the shop's server at the same moment: orders a second, processor time, refusals with 503",
 	scales: {

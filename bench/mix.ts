@@ -1,4 +1,4 @@
-// W15 sends signed calls of a hundred shops over 64 kept connections: new sales, repeats of sales, approvals and
+// The workload "mix" sends signed calls of a hundred shops over 64 kept connections: new sales, repeats of sales, approvals and
 // partial refunds. Each repeat, approval and refund is about a sale of its own, which was reported during the
 // warm-up, so that every call is accepted. The answers of each kind and the stored rows are counted.
 
@@ -20,9 +20,9 @@ interface MixedScale {
 	rounds: number;
 }
 
-export const w15MixedCalls = defineWorkload<MixedScale>({
-	name: "W15",
-	title: "mixed calls",
+export const mix = defineWorkload<MixedScale>({
+	name: "mix",
+	title: "of calls",
 	measures:
 		"signed calls a second: 60 % new sales, 20 % repeats, 10 % approvals, 10 % partial refunds; processor time",
 	scales: {
