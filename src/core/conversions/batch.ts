@@ -2,7 +2,7 @@
 // that it leads to is applied at once. The rows that the steps cause are collected in one list for each table, and written
 // together at the end. Applying a step is the only way in which a conversion changes.
 
-import { announcedBy, type EventType, nameAsReplaced } from "../domain/conversion.ts";
+import { announcedBy, EVENT_TYPES, type EventType, nameAsReplaced } from "../domain/conversion.ts";
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -43,8 +43,8 @@ export class Batch {
 	readonly #facts: Facts;
 	readonly #random: Random;
 	readonly #byId = new Map<number, ConversionState>();
-	/** The conversions that have the order ids now, by order and event type. A replaced one is not among them. */
-	readonly #orders = new Map<string, Map<EventType, ConversionState>>();
+	/** The conversions that have the order ids now. A replaced one is not among them. */
+	readonly #byOrder = new Map<string, ConversionState>();
 	readonly #started: ConversionState[] = [];
 	readonly #moves: NewMove[] = [];
 	/** The rows of modules. Where a conversion has one row of a table, the last one counts. */
@@ -70,7 +70,7 @@ export class Batch {
 
 	/** Returns the event types of all conversions that have the order id of the request. */
 	namesakesOf(request: OrderOf): EventType[] {
-		return [...(this.#orders.get(nameOf(request))?.keys() ?? [])];
+		return EVENT_TYPES.filter((eventType) => this.#byOrder.has(nameOf({ ...request, eventType })));
 	}
 
 	/** Makes the step, and returns the conversion after it. */
@@ -141,16 +141,14 @@ export class Batch {
 
 	#find(request: OrderOf): ConversionState | undefined {
 		return request.conversionId === undefined
-			? this.#orders.get(nameOf(request))?.get(request.eventType)
+			? this.#byOrder.get(nameOf(request))
 			: this.#byId.get(request.conversionId);
 	}
 
 	#add(state: ConversionState): ConversionState {
-		const { id, programme_id: programmeId, order_id: orderId, event_type } = state.now;
+		const { id, programme_id: programmeId, order_id: orderId, event_type: eventType } = state.now;
 		this.#byId.set(id, state);
-		const name = nameOf({ programmeId, orderId });
-		const namesakes = this.#orders.get(name) ?? new Map<EventType, ConversionState>();
-		this.#orders.set(name, namesakes.set(event_type, state));
+		this.#byOrder.set(nameOf({ programmeId, orderId, eventType }), state);
 		return state;
 	}
 
@@ -237,8 +235,8 @@ export class Batch {
 	}
 }
 
-function nameOf({ programmeId, orderId }: Pick<OrderOf, "programmeId" | "orderId">): string {
-	return `${programmeId} ${orderId}`;
+function nameOf({ programmeId, orderId, eventType }: OrderOf): string {
+	return `${programmeId} ${eventType} ${orderId}`;
 }
 
 export function subjectOf(

@@ -132,7 +132,7 @@ export async function judgeFound<Done>(
 /** Judges a request, and makes the step to which it leads. Returns a function that tells its result. */
 function judgeNext<Done>(batch: Batch, { batch: facts }: Facts, request: OrderRequest<Done>) {
 	const { now, known } = batch.find(request);
-	const about = { namesakes: batch.namesakesOf(request), known, facts };
+	const about = { namesakes: () => batch.namesakesOf(request), known, facts };
 	const judgement = request.judge(now, about);
 	if (judgement.kind === "answer") return () => judgement.result;
 	const conversion = judgement.kind === "keep" ? now : batch.apply(request, judgement.step);

@@ -127,7 +127,7 @@ export function requestByOrder<Done>(
 		...order,
 		judge: (present, about) =>
 			present === null
-				? { kind: "answer", result: refuseUnknownOrder(order, about.namesakes) }
+				? { kind: "answer", result: refuseUnknownOrder(order, about.namesakes()) }
 				: judge(present, about),
 	};
 }

@@ -23,8 +23,8 @@ export interface OrderRequest<Done> extends RequestNeeds {
 }
 
 export interface About {
-	/** Event types of all conversions with this order id. */
-	namesakes: readonly EventType[];
+	/** Returns the event types of all conversions with this order id. */
+	namesakes(): readonly EventType[];
 	/** What the modules know of the conversion, or would know of one that the request starts. */
 	known: ConversionFacts;
 	facts: BatchFacts;

@@ -48,7 +48,10 @@ export const PARTNERSHIP = readById<CreditablePartnership>(
 		from partnerships own join partners partner on partner.id = own.partner_id
 		join programmes programme on programme.id = own.programme_id
 		left join receivers r on r.partner_id = own.partner_id ${TARGET_JOINS} where own.id = :id`,
-	(found) => withTarget(found as FoundPartnership),
+	(found) => {
+		const partnership = found as FoundPartnership;
+		return { ...partnership, target: targetOf(partnership) };
+	},
 );
 
 type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
@@ -135,23 +138,12 @@ export async function readPartnerships(
 	};
 }
 
-function withTarget({
-	receiverId,
-	kind,
-	endpointId,
-	endpointEpoch,
-	url,
-	form,
-	secretId,
-	sealedSecret,
-	isFailing,
-	chosenEvents,
-	...own
-}: FoundPartnership): CreditablePartnership {
-	if (receiverId === null || kind === null || endpointEpoch === null || secretId === null)
-		return { ...own, target: null };
-	if (url === null || form === null || chosenEvents === null) return { ...own, target: null };
+/** Returns where the partner gets callbacks. */
+function targetOf(found: FoundPartnership): PartnerTarget | null {
+	const { receiverId, kind, endpointId, endpointEpoch, url, form, chosenEvents } = found;
+	const { secretId, sealedSecret, isFailing } = found;
+	if (receiverId === null || kind === null || endpointEpoch === null || secretId === null) return null;
+	if (url === null || form === null || chosenEvents === null) return null;
 	const endpoint = { endpointId, endpointEpoch, url, form, chosenEvents };
-	const secret = { secretId, sealedSecret };
-	return { ...own, target: { receiverId, kind, ...endpoint, ...secret, isFailing: Boolean(isFailing) } };
+	return { receiverId, kind, ...endpoint, secretId, sealedSecret, isFailing: Boolean(isFailing) };
 }

@@ -122,8 +122,25 @@ async function readRecords(
 	{ requests, conversions }: AskedFacts,
 	partnerships: KnownPartnerships,
 ): Promise<RecordOf> {
-	const known = new Set(conversions.map(({ programme_id, order_id }) => `${programme_id} ${order_id}`));
+	const wanted = findWantedRates(requests, conversions, partnerships);
+	const records = await readRatesOnRecord(db, [...wanted.values()]);
+	const recordOf = new Map([...wanted.keys()].map((key, index) => [key, records[index]]));
+	return (programmeId, partnershipId) => {
+		const record = recordOf.get(`${programmeId} ${partnershipId ?? undefined}`);
+		if (record === undefined) throw new Error("the rates of a partnership were not read");
+		return record;
+	};
+}
+
+/** Returns the rates to read, by the ids of programme and partnership. */
+function findWantedRates(
+	requests: AskedFacts["requests"],
+	conversions: AskedFacts["conversions"],
+	partnerships: KnownPartnerships,
+): ReadonlyMap<string, WantedRates> {
 	const wanted = new Map<string, WantedRates>();
+	if (requests.every(({ signals }) => signals === undefined)) return wanted;
+	const known = new Set(conversions.map(({ programme_id, order_id }) => `${programme_id} ${order_id}`));
 	for (const { programmeId, orderId, signals } of requests) {
 		const order = `${programmeId} ${orderId}`;
 		const isRepeated = known.has(order);
@@ -133,13 +150,7 @@ async function readRecords(
 		for (const partnership of [null, ...partnerships.candidatesOf(signals)])
 			wanted.set(`${programmeId} ${partnership?.id}`, { programme, partnership });
 	}
-	const records = await readRatesOnRecord(db, [...wanted.values()]);
-	const recordOf = new Map([...wanted.keys()].map((key, index) => [key, records[index]]));
-	return (programmeId, partnershipId) => {
-		const record = recordOf.get(`${programmeId} ${partnershipId ?? undefined}`);
-		if (record === undefined) throw new Error("the rates of a partnership were not read");
-		return record;
-	};
+	return wanted;
 }
 
 function follow(made: MadeMove): Followed {
