@@ -1,7 +1,7 @@
 // Builds the package that a Vendure shop installs as `@ringback/vendure-plugin`: CommonJS with types, and the sources
-// beside them. `npm run pack:vendure` writes it to integrations/vendure/downloads/, which the service serves. It needs
-// `npm ci` in integrations/vendure, because the compiler needs Vendure's types. `npm test` has no Vendure, so it compares
-// only the sources in the package with those of the repository, and `npm run test:vendure` compares every byte.
+// beside them. `npm run pack:vendure` writes it to integrations/vendure/packed/, or with `--release` to
+// integrations/vendure/downloads/, as pack.ts does with the library. It needs `npm ci` in integrations/vendure, because the
+// compiler needs Vendure's types.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,17 +15,21 @@ import { type PackedFile, writeTarball } from "./tarball.ts";
 const PLUGIN = fileURLToPath(new URL("../integrations/vendure/", import.meta.url));
 const LICENCE = fileURLToPath(new URL("../LICENSE", import.meta.url));
 
-/** Folder of the package files that the service serves. */
-export const VENDURE_DOWNLOADS = join(PLUGIN, "downloads");
+const COMPILER = join(PLUGIN, "node_modules/typescript/bin/tsc");
+
+/** Returns true if `npm ci` was run in integrations/vendure. */
+export function canPackVendurePlugin(): boolean {
+	return existsSync(COMPILER);
+}
 
 /** Returns the package of this version, compiled from the current sources. */
-export function packVendurePlugin(): Packed {
+function packVendurePlugin(): Packed {
 	const files = [...listSources(), ...compile()];
 	return describePacked("ringback-vendure-plugin", describePlugin().version, writeTarball(files));
 }
 
 /** Returns the files of the package that need no compiler. */
-export function listSources(): PackedFile[] {
+function listSources(): PackedFile[] {
 	const sources = globSync("src/*.ts", { cwd: PLUGIN }).sort();
 	return [
 		{ path: "package.json", bytes: Buffer.from(`${JSON.stringify(describePlugin(), null, "\t")}\n`) },
@@ -45,13 +49,12 @@ function installLibrary(): void {
 }
 
 function compile(): PackedFile[] {
-	const compiler = join(PLUGIN, "node_modules/typescript/bin/tsc");
-	if (!existsSync(compiler)) throw new Error("Run `npm ci` in integrations/vendure first.");
+	if (!canPackVendurePlugin()) throw new Error("Run `npm ci` in integrations/vendure first.");
 	installLibrary();
 	const folder = mkdtempSync(join(tmpdir(), "ringback-vendure-"));
 	try {
 		const options = ["--project", join(PLUGIN, "tsconfig.json"), "--outDir", folder];
-		execFileSync(process.execPath, [compiler, ...options], { stdio: ["ignore", "inherit", "inherit"] });
+		execFileSync(process.execPath, [COMPILER, ...options], { stdio: ["ignore", "inherit", "inherit"] });
 		return globSync("*.{js,d.ts}", { cwd: folder })
 			.sort()
 			.map((path) => ({ path: `dist/${path}`, bytes: readFileSync(join(folder, path)) }));
@@ -72,4 +75,9 @@ function describePlugin(): { version: string } {
 	return { ...described, keywords: ["affiliate", "vendure", "vendure-plugin"] };
 }
 
-if (import.meta.main) storePacked(VENDURE_DOWNLOADS, packVendurePlugin());
+/** Packs the current version and stores it where the service finds it. */
+export function storeVendurePlugin(options = { isRelease: false }): void {
+	storePacked(PLUGIN, packVendurePlugin(), options);
+}
+
+if (import.meta.main) storeVendurePlugin({ isRelease: process.argv.includes("--release") });

@@ -1,8 +1,8 @@
 // Builds the package that a shop installs as `@ringback/receiver`. It contains JavaScript and types, compiled
 // from the sources that the repository runs directly, as ES modules and once more as CommonJS in the folder cjs.
-// The command is an ES module only. `npm run pack:receiver` writes the package of this
-// version to receiver/downloads/, which the service serves, and adds its checksums to the list of versions in
-// that folder. Packages of other versions never change, because shops' lock files contain their checksums.
+// The command is an ES module only. `npm run pack:receiver` writes the package of this version to receiver/packed/, which
+// the service serves and git ignores. With `--release` it writes it to receiver/downloads/, which is in git, and after that
+// the package of this version cannot change. `npm ci` runs it with `--if-possible`, because it takes about a second.
 
 import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -56,7 +56,7 @@ function commonjsOf(modules: readonly PackedFile[]): PackedFile[] {
 function compile(config: string): PackedFile[] {
 	// The compiler is resolved only when it is needed, because some programs that import this file do not have
 	// it.
-	const typescript = fileURLToPath(import.meta.resolve("typescript/package.json"));
+	const typescript = findCompiler();
 	const folder = mkdtempSync(join(tmpdir(), "ringback-receiver-"));
 	try {
 		const options = ["--project", join(HERE, config), "--outDir", folder];
@@ -69,6 +69,14 @@ function compile(config: string): PackedFile[] {
 			.map((path) => ({ path, bytes: readCompiled(folder, path) }));
 	} finally {
 		rmSync(folder, { recursive: true });
+	}
+}
+
+function findCompiler(): string {
+	try {
+		return fileURLToPath(import.meta.resolve("typescript/package.json"));
+	} catch (cause) {
+		throw new Error("That needs TypeScript, which `npm ci` without --omit=dev installs.", { cause });
 	}
 }
 
@@ -122,4 +130,17 @@ function typesOf([name, path]: [name: string, path: string]): [string, string[]]
 	return [[name.replace("./", ""), [`./${COMMONJS}/${file}.d.ts`]]];
 }
 
-if (import.meta.main) storePacked(join(HERE, "downloads"), packReceiver());
+/** Packs the current version and stores it where the service finds it. */
+export function storeReceiver(options = { isRelease: false }): void {
+	storePacked(HERE, packReceiver(), options);
+}
+
+if (import.meta.main) {
+	try {
+		storeReceiver({ isRelease: process.argv.includes("--release") });
+	} catch (error) {
+		// `npm ci --omit=dev` installs no compiler, and `npm ci` must also work after a release, before the version is raised.
+		if (!process.argv.includes("--if-possible")) throw error;
+		console.log(`@ringback/receiver was not packed. ${error instanceof Error ? error.message : error}`);
+	}
+}

@@ -1,8 +1,8 @@
-// A package file that shops install, with its checksums. The service serves the files of a folder and the list of
-// versions in it. Files of other versions never change, because shops' lock files contain their checksums.
+// A package file that shops install, with its checksums. The service serves the files of released versions and, if it was
+// packed, the version that is not released yet.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** An entry of the list of versions. */
@@ -33,13 +33,51 @@ export function describePacked(name: string, version: string, tarball: Buffer): 
 	};
 }
 
-/** Writes the package file into the folder and its checksums into the folder's list of versions. */
-export function storePacked(folder: string, { version, tarball }: Packed): void {
-	const list = join(folder, "versions.json");
-	mkdirSync(folder, { recursive: true });
-	const listed: PackedVersion[] = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
-	const others = listed.filter((other) => other.version !== version.version);
-	writeFileSync(join(folder, version.file), tarball);
-	writeFileSync(list, `${JSON.stringify([version, ...others], null, "\t")}\n`);
+/** Folder of released versions, which is in git. Their files never change, because shops' lock files contain their checksums. */
+const RELEASED = "downloads";
+/** Folder of a version that is not released yet. It is not in git, because it changes with the sources. */
+const UNRELEASED = "packed";
+const LIST = "versions.json";
+
+/** Returns the versions below the folder of a package with the path of each, the newest first. */
+export function listPacked(home: string): { version: PackedVersion; path: string }[] {
+	return [UNRELEASED, RELEASED].flatMap((name) =>
+		readList(join(home, name)).map((version) => ({ version, path: join(home, name, version.file) })),
+	);
+}
+
+/**
+ * Writes the package file of the current version and its checksums below the folder of the package. Throws if this
+ * version was released and its content was different.
+ */
+export function storePacked(
+	home: string,
+	{ version, tarball }: Packed,
+	{ isRelease }: { isRelease: boolean },
+): void {
+	const released = readList(join(home, RELEASED));
+	const before = released.find((other) => other.version === version.version);
+	if (before === undefined) {
+		write(join(home, isRelease ? RELEASED : UNRELEASED), tarball, [version, ...(isRelease ? released : [])]);
+	} else if (before.sha256 !== version.sha256) {
+		throw new Error(`${version.file} was released with other content, so it needs a new version.`);
+	}
+	if (before !== undefined || isRelease) rmSync(join(home, UNRELEASED), { recursive: true, force: true });
 	console.log(`${version.file}: ${version.bytes} bytes, SHA-256 ${version.sha256}`);
+}
+
+function readList(folder: string): PackedVersion[] {
+	const list = join(folder, LIST);
+	return existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
+}
+
+/** Writes the newest version and the list. */
+function write(
+	folder: string,
+	tarball: Buffer,
+	versions: readonly [PackedVersion, ...PackedVersion[]],
+): void {
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, versions[0].file), tarball);
+	writeFileSync(join(folder, LIST), `${JSON.stringify(versions, null, "\t")}\n`);
 }

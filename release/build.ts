@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../package.json" with { type: "json" };
+import { storeReceiver } from "../receiver/pack.ts";
+import { canPackVendurePlugin, storeVendurePlugin } from "../receiver/pack-vendure.ts";
 import { bundleProgram } from "./bundle.ts";
 import { debianName, makeDebianPackage } from "./debian-package.ts";
 import { makeExecutable } from "./executable.ts";
@@ -56,6 +58,9 @@ export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile
 			progress(`Node for Linux on ${arch}`);
 			nodes.push(await openNodePackage({ root, lock, unpackFolder: workFolder }, arch));
 		}
+		progress("the packages that shops install");
+		storeReceiver();
+		if (canPackVendurePlugin()) storeVendurePlugin();
 		progress("the sources as one file");
 		const prepared = await prepare(root, lock, nodes);
 		const written: ReleaseFile[] = [];

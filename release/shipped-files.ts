@@ -27,7 +27,7 @@ export interface ShippedFrom {
 /** Returns the sorted paths of the files that are read from the disk. */
 export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/core/web/assets/*.{css,js,svg}", { cwd: root });
-	const downloads = globSync("{receiver,integrations/vendure}/downloads/*", { cwd: root });
+	const downloads = globSync("{receiver,integrations/vendure}/{downloads,packed}/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
 	return [...assets, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }

@@ -7,34 +7,42 @@ import { z } from "zod";
 export interface Versions {
 	/** Version that each file contains, by file name. */
 	written: Readonly<Record<string, string>>;
+	/** Commands that were not run for this version. */
+	toRun: readonly string[];
 	changelog: string;
 }
 
 const described = z.object({ version: z.string() });
-const downloads = z.tuple([described], described);
+/** Lists of the released packages that shops install, and the commands that add a version. */
+const RELEASED = {
+	"receiver/downloads/versions.json": "npm run pack:receiver -- --release",
+	"integrations/vendure/downloads/versions.json": "npm run pack:vendure -- --release",
+};
 const locked = z.object({ packages: z.object({ "": described, receiver: described }) });
 
 export function readVersions(root: string): Versions {
 	const read = (path: string): unknown => JSON.parse(readFileSync(join(root, path), "utf8"));
+	const { version } = described.parse(read("package.json"));
+	const isReleased = (list: string) =>
+		z
+			.array(described)
+			.parse(read(list))
+			.some((released) => released.version === version);
 	const { packages } = locked.parse(read("package-lock.json"));
 	return {
 		written: {
-			"package.json": described.parse(read("package.json")).version,
+			"package.json": version,
 			"receiver/package.json": described.parse(read("receiver/package.json")).version,
 			"package-lock.json": packages[""].version,
-			"receiver/downloads/versions.json": downloads.parse(read("receiver/downloads/versions.json"))[0]
-				.version,
 			"integrations/vendure/package.json": described.parse(read("integrations/vendure/package.json")).version,
-			"integrations/vendure/downloads/versions.json": downloads.parse(
-				read("integrations/vendure/downloads/versions.json"),
-			)[0].version,
 			"package-lock.json (receiver)": packages.receiver.version,
 		},
+		toRun: Object.entries(RELEASED).flatMap(([list, command]) => (isReleased(list) ? [] : [command])),
 		changelog: readFileSync(join(root, "CHANGELOG.md"), "utf8"),
 	};
 }
 
-export function findVersionProblems({ written, changelog }: Versions): string[] {
+export function findVersionProblems({ written, toRun, changelog }: Versions): string[] {
 	const version = written["package.json"];
 	const others = Object.entries(written).filter(([, each]) => each !== version);
 	const dates = new Map(
@@ -44,6 +52,7 @@ export function findVersionProblems({ written, changelog }: Versions): string[] 
 	const unreleased = changelog.split(/^## /m).find((section) => section.startsWith("[Unreleased]"));
 	return [
 		...others.map(([file, other]) => `${file} says ${other}, package.json ${version}: make them the same.`),
+		...toRun.map((command) => `Run "${command}" and commit what it writes.`),
 		...(date === undefined
 			? [`CHANGELOG.md has no section "## [${version}]". Write what changes for people who upgrade.`]
 			: []),

@@ -3,7 +3,7 @@
 // executable that `npm run release` builds.
 
 import { existsSync, readFileSync } from "node:fs";
-import { getAsset, isSea } from "node:sea";
+import { getAsset, getAssetKeys, isSea } from "node:sea";
 
 /** True if this program is the single executable, without a repository beside it. */
 export const isExecutable = isSea();
@@ -21,9 +21,8 @@ export function readShippedFile(path: string): string {
 	return isExecutable ? getAsset(path, "utf8") : readFileSync(new URL(path, ROOT), "utf8");
 }
 
-/** Returns false if the file is missing beside the sources. The executable contains all files, or it is not built. */
 export function hasShippedFile(path: string): boolean {
-	return isExecutable || existsSync(new URL(path, ROOT));
+	return isExecutable ? getAssetKeys().includes(path) : existsSync(new URL(path, ROOT));
 }
 
 export function readShippedBytes(path: string): Uint8Array<ArrayBuffer> {

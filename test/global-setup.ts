@@ -1,5 +1,5 @@
 // Set-up of the whole test run (`node --test --test-global-setup=test/global-setup.ts`). All processes share one
-// PostgreSQL, one folder, one compile cache, template databases, the rendered documents, and one list of what could not be
+// PostgreSQL, one folder, one compile cache, template databases, the rendered documents, the packed library, and one list of what could not be
 // tested. They find most of these through environment variables.
 
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { writeRenderedPages } from "../docs/rendered-pages.ts";
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { bindPackages } from "./support/packages-in-one.ts";
+import { packIfChanged } from "./support/packed-package.ts";
 import {
 	closeDatabase,
 	createDatabase,
@@ -26,8 +27,9 @@ let removeFolder: (() => void) | undefined;
 export async function globalSetup(): Promise<void> {
 	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
 	await bindPackages();
-	// The rendered documents may be older than the sources.
+	// What `npm ci` made may be older than the sources.
 	writeRenderedPages();
+	packIfChanged();
 	openNotRunFile();
 	removeFolder = openRunFolder();
 	// These tests do not include a power cut. Tests that do start their own server.

@@ -35,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	"use-cases": [...BASE, "store", ...CORE_USE_CASES],
 	"request-notes": ["ports"],
 	api: [...BELOW_THE_EDGE, "request-notes"],
-	web: [...BELOW_THE_EDGE, "request-notes", ...GUIDES],
+	web: [...BELOW_THE_EDGE, "request-notes", "package.json", ...GUIDES],
 	// A module's own file module.ts and the type that it has. The same for site.ts.
 	module: [...BASE, "store", ...CORE_USE_CASES, "use-cases", "watch"],
 	site: [...BASE, "api", "web", "site-module"],

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "@ringback/receiver";
 import { openService } from "../support/open-service.ts";
-import { PACKED_VERSIONS } from "../support/packed-package.ts";
+import { currentPackage } from "../support/packed-package.ts";
 import { makeFolder } from "../support/run-folder.ts";
 import { openAccount } from "../support/shop-account.ts";
 import { type Running, watchProcess } from "../support/watched-process.ts";
@@ -76,11 +76,11 @@ test("without the package `npx --no-install` runs nothing, and `npx -p` with the
 	const refused = await folder.type("npx --no-install ringback --version").ended();
 	ok(refused.code !== 0, refused.stdout);
 	equal(refused.stdout, "");
-	const [present] = PACKED_VERSIONS;
+	const current = currentPackage();
 	const { code, stdout, stderr } = await folder
-		.type(`npx --yes -p ${service.url}/downloads/${present?.file} ringback --version`)
+		.type(`npx --yes -p ${service.url}/downloads/${current.file} ringback --version`)
 		.ended();
-	deepEqual([code, stdout], [0, `${present?.version}\n`], stderr);
+	deepEqual([code, stdout], [0, `${current.version}\n`], stderr);
 });
 
 /** Returns the text of the section as the page shows it. */
@@ -120,12 +120,12 @@ function readExports(quickStart: string, secrets: { rbk: string; rbs: string }):
 /** Checks that the lock file has the checksum that the service's page shows. */
 async function checkInstalled({ path }: ShopFolder, url: string): Promise<void> {
 	const lock = JSON.parse(readFileSync(join(path, "package-lock.json"), "utf8"));
-	const [present] = PACKED_VERSIONS;
-	const address = `${url}/downloads/${present?.file}`;
+	const current = currentPackage();
+	const address = `${url}/downloads/${current.file}`;
 	const { version, resolved, integrity } = lock.packages["node_modules/@ringback/receiver"];
 	deepEqual(
 		{ version, resolved, integrity },
-		{ version: present?.version, resolved: address, integrity: present?.integrity },
+		{ version: current.version, resolved: address, integrity: current.integrity },
 	);
 	deepEqual(
 		Object.keys(lock.packages),
@@ -133,7 +133,7 @@ async function checkInstalled({ path }: ShopFolder, url: string): Promise<void> 
 		"and nothing else came with it",
 	);
 	const page = await (await fetch(`${url}/downloads`)).text();
-	for (const shown of [`npm install ${address}`, present?.sha256 ?? "?", integrity]) {
+	for (const shown of [`npm install ${address}`, current.sha256 ?? "?", integrity]) {
 		ok(page.includes(shown), shown);
 	}
 }

@@ -1,15 +1,14 @@
 // Tests the published tarball: its content and its types.
 
-import { deepEqual, match, ok } from "node:assert/strict";
-import { createHash } from "node:crypto";
+import { deepEqual, match, ok, throws } from "node:assert/strict";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { publint } from "publint";
 import { packReceiver } from "../../receiver/pack.ts";
-import { listSources, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
-import { DOWNLOADS, installPackage, PACKED_VERSIONS, tarballPath } from "../support/packed-package.ts";
+import { describePacked, listPacked, storePacked } from "../../receiver/packed-version.ts";
+import { currentPackage, installPackage, RELEASED_FOLDER } from "../support/packed-package.ts";
 import { runProgram } from "../support/run-program.ts";
 import { checkTypes, NODE_TYPES } from "./check-types.ts";
 import { ENTRIES_CONSUMER, NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
@@ -53,51 +52,50 @@ after(() => {
 
 test("the served package file is byte for byte what the sources produce: `npm run pack:receiver` has been run", () => {
 	const { version, tarball } = packReceiver();
-	const [present] = PACKED_VERSIONS;
-	deepEqual(present, version, "run npm run pack:receiver");
-	ok(readFileSync(tarballPath(version)).equals(tarball));
+	const { path, ...current } = currentPackage();
+	deepEqual(current, version, "run npm run pack:receiver");
+	ok(readFileSync(path).equals(tarball));
 });
 
-test("the served Vendure plugin has the present sources: `npm run pack:vendure` has been run", async () => {
-	const [present] = JSON.parse(readFileSync(join(VENDURE_DOWNLOADS, "versions.json"), "utf8"));
-	const unpacked = mkdtempSync(join(folder, "plugin-"));
-	await runProgram("tar", ["-xzf", join(VENDURE_DOWNLOADS, present.file), "-C", unpacked], folder);
-	const sources = listSources();
-	for (const { path, bytes } of sources) {
-		ok(readFileSync(join(unpacked, "package", path)).equals(bytes), `${path}: run npm run pack:vendure`);
+test("a version that was released can be packed again only with the same content, and stays", () => {
+	const home = mkdtempSync(join(folder, "home-"));
+	const pack = (text: string) => describePacked("library", "1.0.0", Buffer.from(text));
+	const released = [{ version: pack("one").version, path: join(home, "downloads/library-1.0.0.tgz") }];
+	storePacked(home, pack("draft"), { isRelease: false });
+	deepEqual(listPacked(home), [
+		{ version: pack("draft").version, path: join(home, "packed/library-1.0.0.tgz") },
+	]);
+	storePacked(home, pack("one"), { isRelease: true });
+	deepEqual(listPacked(home), released, "the draft is gone");
+	for (const isRelease of [false, true]) {
+		storePacked(home, pack("one"), { isRelease });
+		throws(() => storePacked(home, pack("two"), { isRelease }), /it needs a new version/);
 	}
-	const { main, types } = JSON.parse(readFileSync(join(unpacked, "package/package.json"), "utf8"));
-	const compiled = sources.flatMap(({ path }) => {
-		const [, name] = /^src\/(.+)\.ts$/.exec(path) ?? [];
-		return name === undefined ? [] : [`dist/${name}.js`, `dist/${name}.d.ts`];
-	});
-	deepEqual(
-		globSync("dist/*", { cwd: join(unpacked, "package") }).sort(),
-		compiled.sort(),
-		"each source is compiled",
-	);
-	ok(compiled.includes(main) && compiled.includes(types));
+	deepEqual(listPacked(home), released);
+	const next = describePacked("library", "1.0.1", Buffer.from("two")).version;
+	storePacked(home, describePacked("library", "1.0.1", Buffer.from("two")), { isRelease: true });
+	deepEqual(listPacked(home), [
+		{ version: next, path: join(home, "downloads/library-1.0.1.tgz") },
+		...released,
+	]);
 });
 
-test("every version of the package that was ever served is still there, unchanged", () => {
-	for (const known of PACKED_VERSIONS) {
-		const bytes = readFileSync(tarballPath(known));
-		const hash = (algorithm: string, encoding: "hex" | "base64") =>
-			createHash(algorithm).update(bytes).digest(encoding);
+test("every released version of the packages is still there, unchanged", () => {
+	for (const downloads of [RELEASED_FOLDER, join(RELEASED_FOLDER, "../../integrations/vendure/downloads")]) {
+		const released = listPacked(join(downloads, "..")).filter(({ path }) => path.startsWith(downloads));
+		for (const { version, path } of released) {
+			const name = version.file.replace(`-${version.version}.tgz`, "");
+			deepEqual(describePacked(name, version.version, readFileSync(path)).version, version);
+		}
 		deepEqual(
-			{ bytes: bytes.length, sha256: hash("sha256", "hex"), integrity: `sha512-${hash("sha512", "base64")}` },
-			{ bytes: known.bytes, sha256: known.sha256, integrity: known.integrity },
-			known.file,
+			globSync("*.tgz", { cwd: downloads }).sort(),
+			released.map(({ version }) => version.file).sort(),
 		);
 	}
-	const files = globSync("*.tgz", { cwd: DOWNLOADS });
-	deepEqual(files.sort(), PACKED_VERSIONS.map(({ file }) => file).sort());
 });
 
 test("npm and other programs can read the package", async () => {
-	const [present] = PACKED_VERSIONS;
-	ok(present);
-	const listed = await runProgram("tar", ["-tvzf", tarballPath(present)], folder);
+	const listed = await runProgram("tar", ["-tvzf", currentPackage().path], folder);
 	const names = listed.trimEnd().split("\n");
 	ok(names.length > 40, listed);
 	for (const line of names) match(line, /^-rw-r--r-- 0\/0 +\d+ 1985-10-26 .* package\/[\w./-]+$/);

@@ -4,9 +4,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { verifyPostback } from "@ringback/receiver";
-import { DOWNLOADS } from "#core/web/downloads.ts";
 import { DOWNLOADS_PATH } from "#core/web/paths.ts";
 import { Browser } from "#core/web/test-site.test-support.ts";
+import { currentPackage } from "../support/packed-package.ts";
 import type { Shop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
 import { until } from "../support/until.ts";
@@ -94,7 +94,7 @@ export async function checkFiles(url: string): Promise<void> {
 /** Checks that the package for shops comes out of the executable unchanged. */
 async function checkDownload(url: string): Promise<void> {
 	const page = await (await fetch(`${url}${DOWNLOADS_PATH}`)).text();
-	const { file, sha256 } = DOWNLOADS[0];
+	const { file, sha256 } = currentPackage();
 	ok(page.includes(file) && page.includes(sha256), page);
 	const bytes = await (await fetch(`${url}${DOWNLOADS_PATH}/${file}`)).bytes();
 	equal(createHash("sha256").update(bytes).digest("hex"), sha256);

@@ -244,26 +244,33 @@ test("the manual page has every command with its options, and nothing that roff 
 
 describe("the version", () => {
 	const written = { "package.json": "1.1.0", "receiver/package.json": "1.1.0" };
+	const toRun: string[] = [];
 
 	test("a version may be published if all places agree and the changelog has its section", () => {
 		const changelog =
 			"# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2027-05-01\n\n- More.\n\n## [1.0.0] - 2027-01-01\n";
-		deepEqual(findVersionProblems({ written, changelog }), []);
+		deepEqual(findVersionProblems({ written, toRun, changelog }), []);
 	});
 
 	test("a version that differs, has no section or leaves changes unreleased is named with advice", () => {
 		const problems = findVersionProblems({
 			written: { ...written, "receiver/package.json": "1.0.0" },
+			toRun: ["npm run pack:receiver -- --release"],
 			changelog: "# Changelog\n\n## [Unreleased]\n\n- More.\n\n## [1.1.0-beta]\n",
 		});
-		deepEqual(problems.length, 3, problems.join("\n"));
+		deepEqual(problems.length, 4, problems.join("\n"));
 		match(problems[0] ?? "", /^receiver\/package\.json says 1\.0\.0, package\.json 1\.1\.0/);
-		match(problems[1] ?? "", /no section "## \[1\.1\.0\]"/);
-		match(problems[2] ?? "", /under "\[Unreleased\]"/);
+		match(problems[1] ?? "", /^Run "npm run pack:receiver -- --release" and commit/);
+		match(problems[2] ?? "", /no section "## \[1\.1\.0\]"/);
+		match(problems[3] ?? "", /under "\[Unreleased\]"/);
 	});
 
 	test("a version that has no date in the changelog is not published", () => {
-		const problems = findVersionProblems({ written, changelog: "# Changelog\n\n## [1.1.0] - unreleased\n" });
+		const problems = findVersionProblems({
+			written,
+			toRun,
+			changelog: "# Changelog\n\n## [1.1.0] - unreleased\n",
+		});
 		deepEqual(problems, ['CHANGELOG.md has no date for 1.1.0. Write "## [1.1.0] - YYYY-MM-DD".']);
 	});
 

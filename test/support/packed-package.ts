@@ -1,17 +1,39 @@
 // The receiver package as a shop gets it, installed by npm from the file that the service serves.
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { PackedVersion } from "../../receiver/packed-version.ts";
+import { storeReceiver } from "../../receiver/pack.ts";
+import receiverPackage from "../../receiver/package.json" with { type: "json" };
+import { listPacked, type PackedVersion } from "../../receiver/packed-version.ts";
 import { runProgram } from "./run-program.ts";
 
-export const DOWNLOADS = fileURLToPath(new URL("../../receiver/downloads/", import.meta.url));
+const HOME = fileURLToPath(new URL("../../receiver/", import.meta.url));
+const SOURCES = ["LICENSE", "package-lock.json", "receiver/**/*.{json,md,ts}"];
+/** Says of which sources the package was packed by the last test run. */
+const STAMP = join(HOME, "packed/sources.sha256");
 
-/** All packed versions, the newest first. */
-export const PACKED_VERSIONS: readonly PackedVersion[] = JSON.parse(
-	readFileSync(join(DOWNLOADS, "versions.json"), "utf8"),
-);
+export const RELEASED_FOLDER = join(HOME, "downloads");
+
+/** Packs the library if its sources have changed since the last test run. */
+export function packIfChanged(): void {
+	const root = join(HOME, "..");
+	const paths = globSync(SOURCES, { cwd: root, exclude: ["receiver/{downloads,packed}/**"] }).sort();
+	const hash = createHash("sha256");
+	for (const path of paths) hash.update(path).update(readFileSync(join(root, path)));
+	const sources = hash.digest("hex");
+	if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === sources) return;
+	storeReceiver();
+	if (existsSync(dirname(STAMP))) writeFileSync(STAMP, sources);
+}
+
+/** Returns the package of the current version, and its path. */
+export function currentPackage(): PackedVersion & { path: string } {
+	const [found] = listPacked(HOME).filter(({ version }) => version.version === receiverPackage.version);
+	if (found === undefined) throw new Error("nothing is packed: run npm run pack:receiver");
+	return { ...found.version, path: found.path };
+}
 
 /** npm options that suppress extra requests to a registry and all messages that are not errors. */
 export const QUIETLY: readonly string[] = [
@@ -21,18 +43,12 @@ export const QUIETLY: readonly string[] = [
 	"--no-update-notifier",
 ];
 
-export function tarballPath({ file }: PackedVersion): string {
-	return join(DOWNLOADS, file);
-}
-
 /**
  * Creates the folder and installs the current version of the package into it. No registry is needed, because
  * the package has no dependencies.
  */
 export async function installPackage(folder: string): Promise<void> {
-	const [present] = PACKED_VERSIONS;
-	if (present === undefined) throw new Error("nothing is packed: run npm run pack:receiver");
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
-	await runProgram("npm", ["install", ...QUIETLY, "--offline", tarballPath(present)], folder);
+	await runProgram("npm", ["install", ...QUIETLY, "--offline", currentPackage().path], folder);
 }

@@ -3,7 +3,7 @@
 // integrations/vendure, and is not part of `npm test`.
 
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -18,12 +18,14 @@ import { insertCode } from "#modules/partners/store/coupon-codes.ts";
 import { replaceLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { insertPartnerLink } from "#modules/partners/store/partner-links.ts";
 import { insertPartnership } from "#modules/partners/store/partnerships.ts";
-import { packVendurePlugin, VENDURE_DOWNLOADS } from "../../receiver/pack-vendure.ts";
+import { storeReceiver } from "../../receiver/pack.ts";
+import { storeVendurePlugin } from "../../receiver/pack-vendure.ts";
+import { listPacked } from "../../receiver/packed-version.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { assignAsShown } from "../support/assign-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
-import { PACKED_VERSIONS, QUIETLY, tarballPath } from "../support/packed-package.ts";
+import { currentPackage, QUIETLY } from "../support/packed-package.ts";
 import { freePort } from "../support/postgres.ts";
 import { prepareDatabase, withWorkplace } from "../support/prepare-database.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -544,15 +546,14 @@ async function addPartners(): Promise<void> {
  * test's shop against them. Vendure itself is found in the folder above.
  */
 async function installPlugin(): Promise<void> {
-	const { version, tarball } = packVendurePlugin();
-	const served = join(VENDURE_DOWNLOADS, version.file);
-	ok(readFileSync(served).equals(tarball), "run npm run pack:vendure");
-	const [library] = PACKED_VERSIONS;
-	ok(library !== undefined, "run npm run pack:receiver");
+	storeReceiver();
+	storeVendurePlugin();
+	const [plugin] = listPacked(PLUGIN);
+	ok(plugin);
 	rmSync(SHOP, { recursive: true, force: true });
 	mkdirSync(SHOP, { recursive: true });
 	writeFileSync(join(SHOP, "package.json"), '{ "private": true }\n');
-	const packages = [tarballPath(library), served];
+	const packages = [currentPackage().path, plugin.path];
 	await runProgram("npm", ["install", ...QUIETLY, "--offline", "--legacy-peer-deps", ...packages], SHOP);
 	copyFileSync(join(PLUGIN, "test/shop.ts"), join(SHOP, "shop.ts"));
 	const compiler = join(PLUGIN, "node_modules/typescript/bin/tsc");

@@ -1,17 +1,15 @@
 // The packages that shops install from the network: the library @ringback/receiver and the plugin for Vendure. Every
-// version that was ever served keeps its address. Shops have the address and the hash in their lock files, so neither
+// released version keeps its address. Shops have the address and the hash in their lock files, so neither
 // may ever change.
 
 import type { Env, Hono } from "hono";
 import { z } from "zod";
-import { readShippedBytes, readShippedFile } from "../../shipped-files.ts";
+import packageJson from "../../../package.json" with { type: "json" };
+import { hasShippedFile, readShippedBytes, readShippedFile } from "../../shipped-files.ts";
 import { CACHED_FOR_EVER } from "./assets.ts";
 import { DOWNLOADS_PATH } from "./paths.ts";
 
-const LIBRARY_FOLDER = "receiver/downloads";
-const PLUGIN_FOLDER = "integrations/vendure/downloads";
-
-const DOWNLOAD = z.object({
+const VERSION = z.object({
 	version: z.string(),
 	file: z.string(),
 	bytes: z.number(),
@@ -20,28 +18,50 @@ const DOWNLOAD = z.object({
 	/** Checksum of the file in the form of npm's lock files. */
 	integrity: z.string(),
 });
-export type Download = z.infer<typeof DOWNLOAD>;
 
-/** Downloadable versions of the library, newest first. */
-export const DOWNLOADS = readVersions(LIBRARY_FOLDER);
-
-/** Downloadable versions of the plugin for Vendure, newest first. */
-export const PLUGIN_DOWNLOADS = readVersions(PLUGIN_FOLDER);
-
-function readVersions(folder: string): readonly [Download, ...Download[]] {
-	return z.tuple([DOWNLOAD], DOWNLOAD).parse(JSON.parse(readShippedFile(`${folder}/versions.json`)));
+export interface Download extends z.infer<typeof VERSION> {
+	/** Path of the shipped file. */
+	path: string;
 }
 
-/** Returns the address of a version for `npm install` and `npx -p`. The default is the newest version. */
-export function downloadUrl(publicUrl: string, { file }: Download = DOWNLOADS[0]): string {
+interface ShopPackage {
+	/** Name of the current version's file. A clone may lack the file. */
+	file: string;
+	/** Versions that can be downloaded, newest first. */
+	versions: readonly Download[];
+	/** The current version, or undefined if it has not been packed. */
+	current: Download | undefined;
+	/** Command that packs the current version in a clone. */
+	packCommand: string;
+}
+
+export const LIBRARY = readPackage("receiver", "ringback-receiver", "npm run pack:receiver");
+/** The library and the plugin for Vendure. */
+export const PACKAGES = [
+	LIBRARY,
+	readPackage("integrations/vendure", "ringback-vendure-plugin", "npm run pack:vendure"),
+];
+
+/** Reads the lists of a package: of the version that is not released yet, if it was packed, and of the released ones. */
+function readPackage(home: string, name: string, packCommand: string): ShopPackage {
+	const versions = ["packed", "downloads"].flatMap((folder) => {
+		const list = `${home}/${folder}/versions.json`;
+		const listed = hasShippedFile(list) ? z.array(VERSION).parse(JSON.parse(readShippedFile(list))) : [];
+		return listed.map((version) => ({ ...version, path: `${home}/${folder}/${version.file}` }));
+	});
+	const file = `${name}-${packageJson.version}.tgz`;
+	return { file, versions, current: versions.find((version) => version.file === file), packCommand };
+}
+
+/** Returns the address of a file for `npm install` and `npx -p`. The default is the current version of the library. */
+export function downloadUrl(publicUrl: string, file = LIBRARY.file): string {
 	return `${publicUrl}${DOWNLOADS_PATH}/${file}`;
 }
 
 /** Paths of the shipped package files, by their name. */
-const FILES: ReadonlyMap<string, string> = new Map([
-	...DOWNLOADS.map(({ file }) => [file, `${LIBRARY_FOLDER}/${file}`] as const),
-	...PLUGIN_DOWNLOADS.map(({ file }) => [file, `${PLUGIN_FOLDER}/${file}`] as const),
-]);
+const FILES: ReadonlyMap<string, string> = new Map(
+	PACKAGES.flatMap(({ versions }) => versions.map(({ file, path }) => [file, path] as const)),
+);
 
 export function mountDownloads<AppEnv extends Env>(app: Hono<AppEnv>): void {
 	app.get(`${DOWNLOADS_PATH}/:file`, (c) => {

@@ -10,7 +10,7 @@ import { describeBasketValue } from "../../domain/basket-rule.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { findProgrammesByPublicId, type Programme } from "../../store/queries/programmes.ts";
-import { DOWNLOADS, downloadUrl, PLUGIN_DOWNLOADS } from "../downloads.ts";
+import { downloadUrl, PACKAGES } from "../downloads.ts";
 import { answerError } from "../error-page.ts";
 import {
 	EXAMPLE_LANGUAGES,
@@ -31,7 +31,12 @@ export type DocsDeps = Pick<PageDeps, "network" | "publicUrl" | "store">;
 
 export const MAX_QUERY_CHARACTERS = 100;
 
-const PACKAGE_FILES = [...DOWNLOADS, ...PLUGIN_DOWNLOADS];
+/** Package files that shops can install, and a sentence for each package whose current version is missing. */
+const PACKAGE_FILES = PACKAGES.flatMap(({ versions }) => versions);
+const NOT_PACKED = PACKAGES.filter(({ current }) => current === undefined).map(
+	({ file, packCommand }) =>
+		`${file} is not here, because this service runs from a clone in which it was not packed. Run \`${packCommand}\` in the folder of the service, and then start the service again.`,
+);
 
 /** Time for which a cached page may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;
@@ -123,10 +128,13 @@ export function writeMarkdown(
 	return (language === undefined ? markdown : keepLanguage(markdown, language.label)).replace(
 		"<!-- versions -->",
 		() =>
-			PACKAGE_FILES.map(
-				(download) =>
-					`- Version ${download.version}: ${downloadUrl(values.publicUrl, download)}, SHA-256 \`${download.sha256}\``,
-			).join("\n"),
+			[
+				...PACKAGE_FILES.map(
+					({ version, file, sha256 }) =>
+						`- Version ${version}: ${downloadUrl(values.publicUrl, file)}, SHA-256 \`${sha256}\``,
+				),
+				...NOT_PACKED.map((sentence) => `- ${sentence}`),
+			].join("\n"),
 	);
 }
 
@@ -199,7 +207,7 @@ function packageVersions(): Html {
 <li>SHA-256: <code>${sha256}</code></li>
 <li>Integrity, as npm writes it: <code>${integrity}</code></li>
 </ul>`,
-	)}`;
+	)}${NOT_PACKED.map((sentence) => html`<p>${raw(sentence.replace(/`(.*?)`/, "<code>$1</code>"))}</p>`)}`;
 }
 
 const DOCUMENTS = [

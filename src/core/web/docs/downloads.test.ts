@@ -5,11 +5,10 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createApp } from "../../../app.ts";
-import { DOWNLOADS, downloadUrl, PLUGIN_DOWNLOADS } from "../downloads.ts";
+import { type Download, downloadUrl, LIBRARY, PACKAGES } from "../downloads.ts";
 import { openTestSite } from "../test-site.test-support.ts";
 
-const [PRESENT] = DOWNLOADS;
-const PATH = `/downloads/${PRESENT.file}`;
+const PATH = `/downloads/${LIBRARY.file}`;
 
 test("a visitor sees the commands to install the package from this network, and its checksums", async (t) => {
 	const site = await openTestSite(t);
@@ -17,15 +16,28 @@ test("a visitor sees the commands to install the package from this network, and 
 	const url = downloadUrl(site.deps.publicUrl);
 	assert.equal(url, `${site.deps.publicUrl}${PATH}`);
 	const plain = text.replace(/<[^>]+>/g, "");
-	for (const shown of [`npm install ${url}`, `npx -p ${url} ringback`, PRESENT.sha256, PRESENT.integrity]) {
+	const { sha256, integrity } = current();
+	for (const shown of [`npm install ${url}`, `npx -p ${url} ringback`, sha256, integrity]) {
 		assert.ok(plain.includes(shown), shown);
 	}
 	assert.ok(text.includes(`<a href="${PATH}">`));
 });
 
-test("the library and the Vendure plugin match their checksums and may be cached permanently", async (t) => {
+test("the page names each package that has not been packed, with the command, and no other", async (t) => {
 	const site = await openTestSite(t);
-	for (const { file, sha256, integrity } of [PRESENT, PLUGIN_DOWNLOADS[0]]) {
+	for (const path of ["/downloads", "/downloads.md"]) {
+		const { text } = await site.browser().open(path);
+		for (const { file, current, packCommand } of PACKAGES) {
+			const isNamed = text.includes(`${file} is not here`) && text.includes(packCommand);
+			assert.equal(isNamed, current === undefined, `${path} ${file}`);
+		}
+	}
+});
+
+test("the packages match their checksums and may be cached permanently", async (t) => {
+	const site = await openTestSite(t);
+	assert.ok(LIBRARY.versions.includes(current()));
+	for (const { file, sha256, integrity } of PACKAGES.flatMap(({ versions }) => versions)) {
 		const answer = await createApp(site.deps).request(`/downloads/${file}`);
 		const bytes = Buffer.from(await answer.arrayBuffer());
 		assert.equal(answer.status, 200);
@@ -51,3 +63,8 @@ test("an unknown file name gets 404 without cache headers", async (t) => {
 	}
 	assert.notEqual((await createApp(site.deps).request(PATH, { method: "POST" })).status, 200);
 });
+
+function current(): Download {
+	assert.ok(LIBRARY.current, "run npm run pack:receiver");
+	return LIBRARY.current;
+}

@@ -7,7 +7,7 @@ import { describeBasketValue } from "../../domain/basket-rule.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
-import { DOWNLOADS, downloadUrl } from "../downloads.ts";
+import { type Download, downloadUrl, LIBRARY } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, type ExampleValues, exampleBlock, parseLanguage } from "../examples.ts";
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
@@ -205,7 +205,7 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 			html`<p class="small"><code>basketValue</code>: ${values.basketValue} <a href="${ORDER_TO_MONEY_PATH}">From order to money</a></p>`,
 			// Only the Node snippets need a library.
 			language.value === "node"
-				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
+				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. ${checksum(LIBRARY.current)} <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
 				: null,
 			// Only one snippet is open. Side by side, both would be too narrow for their lines.
 			ui.foldable(
@@ -224,6 +224,12 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 			),
 		),
 	});
+}
+
+function checksum(download: Download | undefined): Html {
+	return download === undefined
+		? html`It has not been packed here yet.`
+		: html`SHA-256 <code class="break">${download.sha256}</code>.`;
 }
 
 /** Shows the snippet that stores the click ID, in the same language as the other snippets. */

@@ -5,7 +5,7 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { readExample } from "../../../../docs/source-files.ts";
-import { DOWNLOADS } from "../downloads.ts";
+import { LIBRARY } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { partnerLinksSection, pixelSnippet, snippetsSection } from "./keys-page.ts";
@@ -95,9 +95,9 @@ test("the section shows both directions in the chosen language, and Node for an 
 
 test("the section says how to install the library for Node, with its checksum, and nothing for other languages", () => {
 	const shown = (language: string) => String(snippetsSection("/keys", language, VALUES));
-	const [{ file, sha256 }] = DOWNLOADS;
+	const { file, current } = LIBRARY;
 	ok(shown("node").includes(`<code>npm install ${PUBLIC_URL}/downloads/${file}</code>`));
-	ok(shown("node").includes(sha256));
+	ok(current !== undefined && shown("node").includes(current.sha256));
 	doesNotMatch(shown("php"), /npm install/);
 });
 
