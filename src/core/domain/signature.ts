@@ -1,7 +1,7 @@
 // The signing scheme of contract section 5. It is used in both directions: for our callbacks to the shop, and
 // for the shop's requests to us.
 
-import { hash, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from "node:crypto";
 
 /** Maximum distance of a timestamp from the present, in either direction (contract section 8). */
 export const TIMESTAMP_TOLERANCE_SECONDS = 300;
@@ -20,55 +20,15 @@ export function sha256Hex(bytes: string | Uint8Array): string {
 	return hash("sha256", bytes, "hex");
 }
 
-/** Block size and padding bytes of HMAC with SHA-256 (RFC 2104). */
-const BLOCK_BYTES = 64;
-const DIGEST_BYTES = 32;
-const INNER_PAD = 0x36;
-const OUTER_PAD = 0x5c;
-/** Size of the shared buffer. A longer canonical string gets a buffer of its own. */
-const SCRATCH_BYTES = 4_096;
-/** Buffer that all keys share. This is safe, because a signature is computed within one synchronous call. */
-const scratch = Buffer.alloc(SCRATCH_BYTES);
+/** Secret in the form in which it signs. If it is logged, nothing of the secret is shown. */
+export type SigningKey = KeyObject;
 
-/**
- * HMAC-SHA256 (RFC 2104), computed by two calls of a hash function with keys that were padded once.
- * `createHmac` creates a native object for every signature, which made up a tenth of the time to send a
- * callback (measured: 118 µs with it, 106 µs without). This is a class with private fields, so that a logged
- * key shows nothing of the secret.
- */
-export class SigningKey {
-	readonly #inner = Buffer.alloc(BLOCK_BYTES, INNER_PAD);
-	readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, OUTER_PAD);
-
-	constructor(secret: string | Uint8Array) {
-		const bytes = typeof secret === "string" ? Buffer.from(secret, "utf8") : secret;
-		const key = bytes.length > BLOCK_BYTES ? hash("sha256", bytes, "buffer") : bytes;
-		for (const [index, byte] of key.entries()) {
-			this.#inner[index] = byte ^ INNER_PAD;
-			this.#outer[index] = byte ^ OUTER_PAD;
-		}
-	}
-
-	signHex(text: string): string {
-		// One UTF-16 code unit takes at most three bytes in UTF-8.
-		const mostBytes = BLOCK_BYTES + 3 * text.length;
-		const inner = mostBytes <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(mostBytes);
-		inner.set(this.#inner);
-		const length = BLOCK_BYTES + inner.write(text, BLOCK_BYTES, "utf8");
-		this.#outer.write(hash("sha256", inner.subarray(0, length), "hex"), BLOCK_BYTES, "hex");
-		return hash("sha256", this.#outer, "hex");
-	}
-}
-
-/**
- * Creates a signing key. Callers should reuse it, because padding the secret costs as much as a signature.
- */
 export function signingKey(secret: string | Uint8Array): SigningKey {
-	return new SigningKey(secret);
+	return typeof secret === "string" ? createSecretKey(secret, "utf8") : createSecretKey(secret);
 }
 
 export function sign(key: SigningKey, canonical: string): string {
-	return key.signHex(canonical);
+	return createHmac("sha256", key).update(canonical).digest("hex");
 }
 
 /**
