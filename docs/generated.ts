@@ -17,6 +17,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { judgeOutcome, type Outcome } from "#core/domain/verdict.ts";
 import { TOKEN_CALLS } from "../src/site-modules.ts";
 import { fence, table } from "./markdown-text.ts";
+import { choresTable, deliveringSeriesTable, everySeriesTable } from "./metrics-table.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";
 
 const PARTS: ReadonlyMap<string, () => string> = new Map([
@@ -29,6 +30,9 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["sample-request", sampleRequest],
 	["settings", settingsTable],
 	["secrets", secretsTable],
+	["metrics-delivering", deliveringSeriesTable],
+	["metrics-every", everySeriesTable],
+	["chores", choresTable],
 	["sample-canonical", () => fence("text", sampleCallback().canonical)],
 ]);
 
@@ -38,6 +42,7 @@ export const GENERATED_IN = [
 	"docs/api.md",
 	"docs/network-api.md",
 	"docs/partner-api.md",
+	"docs/operations/metrics.md",
 	"docs/operations/settings.md",
 ] as const;
 

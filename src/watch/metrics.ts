@@ -1,5 +1,5 @@
 // Metrics for Prometheus. All values are already in memory, so a scrape makes no query, however long the
-// queue is. The tables in docs/operations/watching.md list every series.
+// queue is. `npm run docs` writes the tables of docs/operations/metrics.md from the series declared here.
 
 import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import type { EngineCounters } from "#core/callbacks/counters.ts";
@@ -22,6 +22,8 @@ export interface Metrics {
 	/** Adds the series about the service. It is called once, when the service has started. */
 	describe(service: WatchedService): void;
 	answer(): Promise<Response>;
+	/** Returns the names and meanings of all series, without reading their values. */
+	listSeries(): readonly { name: string; help: string }[];
 }
 
 export interface WatchedService {
@@ -104,6 +106,7 @@ export function createMetrics(runtimeMetrics: readonly Metric[]): Metrics {
 			new Response(await registry.metrics(), {
 				headers: { "content-type": registry.contentType, "cache-control": "no-store" },
 			}),
+		listSeries: () => registry.getMetricsAsArray(),
 	};
 }
 

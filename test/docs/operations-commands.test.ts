@@ -9,7 +9,6 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
-import { CHORES } from "#core/domain/chore.ts";
 import { insertPartner } from "#core/store/queries/partners.ts";
 import { openSqlite } from "#core/store/sqlite/store.ts";
 import { readConfig } from "../../src/config.ts";
@@ -57,14 +56,6 @@ test("no command of the guide contains a password, because the list of processes
 	deepEqual(
 		GUIDE_BLOCKS.filter(({ text }) => shown.test(text)).map(({ file, text }) => `${file}: ${text}`),
 		[],
-	);
-});
-
-test("the guide's table of chores lists every chore", () => {
-	const [, table = ""] = read("docs/operations/watching.md").split("\n## Chores\n");
-	deepEqual(
-		[...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),
-		Object.keys(CHORES),
 	);
 });
 

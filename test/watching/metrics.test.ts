@@ -10,7 +10,7 @@ import { findPrometheus, PROMETHEUS_MISSING, startPrometheus } from "../support/
 import { eachService, type RunningService } from "../support/running-service.ts";
 import { until } from "../support/until.ts";
 
-const OPERATIONS = readFileSync(new URL("../../docs/operations/watching.md", import.meta.url), "utf8");
+const OPERATIONS = readFileSync(new URL("../../docs/operations/metrics.md", import.meta.url), "utf8");
 const SETTINGS = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };
 /**
  * Number of orders whose callbacks fail. It is one more than the number of failures in a row that counts as
