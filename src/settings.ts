@@ -131,7 +131,7 @@ export const SETTINGS = {
 		"DATABASE_URL",
 		{ takes: `\`sqlite:PATH\`, which names a file, or ${POSTGRES_EXAMPLE}`, parse: parseDatabaseUrl },
 		"sqlite:data/ringback.db",
-		"The database: a SQLite file, or PostgreSQL 14 or later. Several servers of which one accepts writes are named as `postgres://user:password@one,two/database?target_session_attrs=read-write`; see [Failover](postgresql.md#failover).",
+		"The database: a SQLite file, or PostgreSQL 14 or later. Several servers of which one accepts writes are named as `postgres://user:password@one,two/database?target_session_attrs=read-write`; see [Failover](failover.md).",
 		{
 			isSecret: true,
 			inProduction: `${POSTGRES_EXAMPLE}, or \`sqlite:PATH\` where a file on this machine is meant`,
@@ -222,7 +222,7 @@ export const SETTINGS = {
 			parse: parseIssuer,
 		},
 		null,
-		"The identity provider with which staff can sign in. See [Sign in with the company's account](people.md#sign-in-with-the-companys-account).",
+		"The identity provider with which staff can sign in. See [Sign in with the company's account](company-sign-in.md).",
 	),
 	oidcClientId: row(
 		"RINGBACK_OIDC_CLIENT_ID",
@@ -312,7 +312,7 @@ export const SETTINGS = {
 		"RINGBACK_RETENTION_DAYS",
 		wholeNumber(7, 36_500),
 		180,
-		"Finished callbacks and other old records are removed after this. See [What is kept](sizing.md#what-is-kept-for-how-long).",
+		"Finished callbacks and other old records are removed after this. See [What is kept](limits.md#what-is-kept-for-how-long).",
 	),
 	backupDays: row(
 		"RINGBACK_BACKUP_DAYS",

@@ -29,7 +29,7 @@ export const backupCommand: Command = {
 	run: withSettings(async (options, screen, { database, secretKey, formerSecretKey }) => {
 		if (database.kind !== "sqlite") {
 			throw new CommandError(
-				"Nothing was written, because DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql` has the commands.",
+				"Nothing was written, because DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql-backups` has the commands.",
 				EXIT.failed,
 			);
 		}

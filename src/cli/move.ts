@@ -60,6 +60,6 @@ function describeReport({ counts, broken }: MoveReport, path: string, url: strin
 		"Then run `ringback doctor`, and start the service.",
 		"",
 		`Keep ${path} and its .key file as a backup of this moment. Do not start a service on the file again: it would send the same callbacks a second time.`,
-		"`ringback backup` does not back up PostgreSQL: see `ringback guide postgresql`, Dumps.",
+		"`ringback backup` does not back up PostgreSQL: see `ringback guide postgresql-backups`.",
 	];
 }

@@ -55,7 +55,7 @@ function findTarget(given: string, { database }: Config): string {
 	if (given !== "") return given.replace(/^sqlite:/, "");
 	if (database.kind === "sqlite") return database.path;
 	throw new CommandError(
-		"DATABASE_URL names a PostgreSQL database, and a backup holds a SQLite one. Name the file to make with --to; a dump is restored with pg_restore (`ringback guide postgresql`).",
+		"DATABASE_URL names a PostgreSQL database, and a backup holds a SQLite one. Name the file to make with --to; a dump is restored with pg_restore (`ringback guide postgresql-backups`).",
 	);
 }
 

@@ -280,11 +280,11 @@ test("on PostgreSQL ringback backup and restore write nothing, and name the part
 	equal(backup.code, 1);
 	match(
 		backup.stderr,
-		/^Nothing was written, because .* pg_dump\. `ringback guide postgresql` has the commands\.$/m,
+		/^Nothing was written, because .* pg_dump\. `ringback guide postgresql-backups` has the commands\.$/m,
 	);
 	const restore = await home.runHere(["restore", "one.dump"], settings);
 	equal(restore.code, 2);
-	match(restore.stderr, /a dump is restored with pg_restore \(`ringback guide postgresql`\)\.$/m);
+	match(restore.stderr, /a dump is restored with pg_restore \(`ringback guide postgresql-backups`\)\.$/m);
 	deepEqual(readdirSync(home.folder), []);
 });
 

@@ -63,7 +63,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		await addMoney(home.databasePath);
 		fillEmptyTables(home.databasePath);
 		// The test runs the guide's command with the address of its own database.
-		const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md");
+		const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/move.md");
 		const typed = guide.find(({ text }) => text.startsWith("ringback move postgres://"))?.text ?? "";
 		const words = typed.trim().split(" ").slice(1);
 		const moved = await home.runHere(words.map((word) => (word.startsWith("postgres:") ? url : word)));

@@ -29,7 +29,7 @@ test("with several hosts the primary is found, and after a failover the promoted
 	const { primary, standby } = await startPair(t);
 	// This is the connection URL of the guide, with the hosts and the account of the test's servers.
 	const { host, username, password } = new URL(primary.url());
-	const inGuide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md")
+	const inGuide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/failover.md")
 		.map(({ text }) => /^DATABASE_URL=(.*target_session_attrs.*)$/m.exec(text)?.[1])
 		.find((address) => address !== undefined);
 	const address = (inGuide ?? "")
