@@ -4,7 +4,7 @@
 //   look-up ─► connect ─► tls ─► answer ─► settled, the body is discarded ─► over
 //      │          ▲                ▲ │
 //      └──────────┼─ reused ───────┘ │
-//                 └── reused, but dead ┘  before a byte was written
+//                 └── reused, but dead ┘  before a byte was written; the same if a TLS session was resumed
 //
 // Any step may settle the attempt early, by its own failure or by the deadline. Only the first outcome
 // counts. The deadline also ends the reading of the body, whose beginning is stored if the answer is not 2xx
@@ -23,14 +23,14 @@ import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {
 	/** Called when the headers have arrived and the attempt is settled. The body has not been read yet. */
-	onAnswer(attempt: Attempt): void;
+	onAnswer(attempt: Attempt, connection: Connection): void;
 	/** Called when the answer was read to its end, so that its connection may carry another request. */
 	onEnd(attempt: Attempt, connection: Connection): void;
 	/**
-	 * Called if a reused connection was closed before a byte of the request was written. The request can then
-	 * safely be sent on another connection.
+	 * Called if a reused connection, or one that resumed a TLS session, was closed before a byte of the request was
+	 * written. The request can then safely be sent on another connection.
 	 */
-	onUnsent(attempt: Attempt): void;
+	onUnsent(attempt: Attempt, connection: Connection): void;
 	/** Called when the attempt holds no resources any more. */
 	onOver(attempt: Attempt): void;
 }
@@ -178,7 +178,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		if (status < 200) return;
 		if (!isSuccess(status)) this.#excerptReader = startExcerpt(headers);
 		this.settle({ kind: "answered", status }, true, this.#excerptReader?.excerpt ?? null);
-		this.#owner.onAnswer(this);
+		if (this.#connection !== undefined) this.#owner.onAnswer(this, this.#connection);
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
@@ -197,9 +197,11 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	/** Handles an error of the connection. It is also called after `abandon` has closed the connection. */
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
 		this.#excerptReader?.end(false);
-		this.#connection?.socket.destroy();
+		const connection = this.#connection;
+		connection?.socket.destroy();
+		const mayRepeat = !this.#isSent && (this.#isReused || connection?.line.isResumed);
 		if (this.isSettled) this.#owner.onOver(this);
-		else if (this.#isReused && !this.#isSent) this.#owner.onUnsent(this);
+		else if (mayRepeat && connection !== undefined) this.#owner.onUnsent(this, connection);
 		else this.fail(this.#nameError(readErrorCode(error)));
 	}
 

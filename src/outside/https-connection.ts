@@ -5,18 +5,18 @@ import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { type buildConnector, Client } from "undici";
 import { type AnswerGate, placeAnswerGate } from "./https-answer-gate.ts";
-import type { Route } from "./https-target.ts";
+import type { SecureLine } from "./https-dial.ts";
 
 export interface Connection {
 	readonly client: Client;
+	readonly line: SecureLine;
 	readonly socket: TLSSocket;
 	readonly gate: AnswerGate;
-	readonly route: Route;
 	isKept: boolean;
 }
 
 export interface Connections {
-	open(origin: string, socket: TLSSocket, route: Route): Connection;
+	open(origin: string, line: SecureLine): Connection;
 	/**
 	 * Removes and returns the idle connection that was used last. The shop is least likely to be closing that
 	 * one.
@@ -64,20 +64,21 @@ export function createConnections(): Connections {
 	let count = 0;
 
 	function forget(connection: Connection): void {
-		const list = keptByRoute.get(connection.route.key);
+		const list = keptByRoute.get(connection.line.route.key);
 		if (list === undefined) return;
 		if (connection.isKept) {
 			connection.isKept = false;
 			count -= 1;
 			list.splice(list.indexOf(connection), 1);
 		}
-		if (list.length === 0) keptByRoute.delete(connection.route.key);
+		if (list.length === 0) keptByRoute.delete(connection.line.route.key);
 	}
 
 	return {
-		open(origin, socket, route) {
+		open(origin, line) {
+			const { socket } = line;
 			const gate = placeAnswerGate(socket);
-			const connection = { client: openClient(origin, socket), socket, gate, route, isKept: false };
+			const connection = { client: openClient(origin, socket), line, socket, gate, isKept: false };
 			socket.once("close", () => forget(connection));
 			return connection;
 		},
@@ -92,10 +93,10 @@ export function createConnections(): Connections {
 			return undefined;
 		},
 		keep(connection) {
-			let list = keptByRoute.get(connection.route.key);
+			let list = keptByRoute.get(connection.line.route.key);
 			if (list === undefined) {
 				list = [];
-				keptByRoute.set(connection.route.key, list);
+				keptByRoute.set(connection.line.route.key, list);
 			}
 			if (count >= MAX_KEPT || list.length >= MAX_KEPT_PER_ROUTE) {
 				connection.socket.destroy();

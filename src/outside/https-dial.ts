@@ -1,31 +1,53 @@
-// Opens TLS connections to addresses that have already been checked. It looks up no names.
+// Opens TLS connections to addresses that have already been checked. It looks up no names. It resumes the TLS
+// session of an earlier connection if there is one (https-sessions.ts). If that fails, it makes a full handshake
+// with the same address in the time that is left.
 
 import { constants } from "node:crypto";
 import {
+	checkServerIdentity,
 	connect,
 	createSecureContext,
 	getCACertificates,
+	type PeerCertificate,
 	type SecureContext,
 	type TLSSocket,
 } from "node:tls";
 import type { PostbackUrl } from "#core/domain/postback-url.ts";
 import { readErrorCode } from "./error-code.ts";
+import { createTlsSessions, type TlsSession } from "./https-sessions.ts";
 import type { Route } from "./https-target.ts";
+
+/** A connection after its handshake. */
+export interface SecureLine {
+	readonly socket: TLSSocket;
+	readonly route: Route;
+	/** Whether the handshake resumed a session, so that the shop showed no certificate. */
+	readonly isResumed: boolean;
+	/** Sessions with which the next connections may begin, until they are stored. */
+	sessions: TlsSession[];
+}
 
 export interface DialObserver {
 	/** Called when the TCP connection is open and the TLS handshake begins. */
 	onConnect(): void;
-	onSecure(socket: TLSSocket, route: Route): void;
+	onSecure(line: SecureLine): void;
 	/** Called instead of `onSecure`, with the error of the last address that was tried. */
 	onFailure(code: string): void;
 }
 
-export type Dial = (
-	url: PostbackUrl,
-	routes: readonly Route[],
-	leftMs: number,
-	observer: DialObserver,
-) => Cancel;
+export interface Dialler {
+	dial(order: DialOrder, observer: DialObserver): Cancel;
+	/** Stores the sessions of a connection, so that the next ones on its route resume them. */
+	keepSessions(line: SecureLine): void;
+}
+
+export interface DialOrder {
+	url: PostbackUrl;
+	routes: readonly Route[];
+	leftMs: number;
+	/** False if the handshake must be a full one. */
+	mayResume: boolean;
+}
 
 /** Cancels the dial. The observer is not called afterwards. */
 export type Cancel = () => void;
@@ -53,11 +75,26 @@ function contextOf(trustedCa: string | undefined): SecureContext {
 	return context;
 }
 
-export function createDial(trustedCa: string | undefined): Dial {
+/**
+ * Part of the remaining time that a resumed handshake may take. The other part is left for a full handshake,
+ * which takes as many round trips.
+ */
+const RESUMED_SHARE = 1 / 2;
+/** Maximum number of sessions that a shop may issue on a connection. Servers issue one or two. */
+const MAX_ISSUED_SESSIONS = 16;
+
+export function createDialler(trustedCa: string | undefined): Dialler {
 	const secureContext = contextOf(trustedCa);
+	// The sessions belong to the certificate authorities with which they were checked.
+	const sessions = createTlsSessions(() => Date.now());
 
 	/** Connects to the checked address, so that the name is not looked up a second time. */
-	function open(url: PostbackUrl, address: string): TLSSocket {
+	function open(
+		url: PostbackUrl,
+		address: string,
+		session: TlsSession | undefined,
+		onCheck: (certificate: PeerCertificate) => void,
+	): TLSSocket {
 		const socket = connect({
 			host: address,
 			port: url.port,
@@ -69,6 +106,11 @@ export function createDial(trustedCa: string | undefined): Dial {
 			// This is the default. It is set, because NODE_TLS_REJECT_UNAUTHORIZED in the environment could change
 			// the default.
 			rejectUnauthorized: true,
+			...(session === undefined ? {} : { session: session.bytes }),
+			checkServerIdentity(name, certificate) {
+				onCheck(certificate);
+				return checkServerIdentity(name, certificate);
+			},
 		});
 		socket.setNoDelay(true);
 		return socket;
@@ -76,23 +118,31 @@ export function createDial(trustedCa: string | undefined): Dial {
 
 	// Tries one address after the other. Only a failure to connect leads to the next address. Once TCP is open,
 	// the host is the right one, and a TLS failure would occur at its other addresses, too.
-	return (url, routes, leftMs, observer) => {
+	function dial({ url, routes, leftMs, mayResume }: DialOrder, observer: DialObserver): Cancel {
 		const endMs = performance.now() + leftMs;
 		let leavePresent: Cancel = () => undefined;
 
-		function tryRoute(index: number, lastCode: string): void {
+		/** Tries the address at `index`. `failedHandshake` is the error of the resumed handshake that this replaces. */
+		function tryRoute(index: number, lastCode: string, failedHandshake?: string): void {
 			const route = routes[index];
 			if (route === undefined) {
 				observer.onFailure(lastCode);
 				return;
 			}
+			const isRepeated = failedHandshake !== undefined;
+			const stored = mayResume && !isRepeated ? sessions.take(route.key) : [];
+			const offered = stored.pop();
+			let check = offered?.check;
 			let socket: TLSSocket;
 			try {
-				socket = open(url, route.address);
+				socket = open(url, route.address, offered, (certificate) => {
+					check = { atMs: Date.now(), expiresAtMs: earliestEnd(certificate) };
+				});
 			} catch (error) {
 				tryRoute(index + 1, readErrorCode(error));
 				return;
 			}
+			let line: SecureLine | undefined;
 			let isConnected = false;
 			let isOver = false;
 			let share: NodeJS.Timeout | undefined;
@@ -104,7 +154,22 @@ export function createDial(trustedCa: string | undefined): Dial {
 			const fail = (code: string) => {
 				if (isOver) return;
 				leave();
-				tryRoute(isConnected ? routes.length : index + 1, code);
+				if (isConnected) sessions.forget(route.key);
+				if (isConnected && offered !== undefined) tryRoute(index, code, code);
+				else if (isConnected) observer.onFailure(code);
+				// The shop could be reached a moment ago, so its failed handshake says more than this failure.
+				else if (isRepeated) observer.onFailure(failedHandshake);
+				else tryRoute(index + 1, code);
+			};
+			/** Gives up after a part of the remaining time if the present step is not over by then. */
+			const limitStep = (part: number) => {
+				const wasConnected = isConnected;
+				// The timeout waits for one poll phase. If this process stalled, the connection may be open without
+				// having been noticed.
+				const giveUp = () => {
+					if (isConnected === wasConnected) fail("ETIMEDOUT");
+				};
+				share = setTimeout(() => setImmediate(giveUp), (endMs - performance.now()) * part);
 			};
 			// This listener stays for the socket's whole life, because an unhandled error would end the process.
 			socket.on("error", (error) => fail(readErrorCode(error)));
@@ -113,29 +178,66 @@ export function createDial(trustedCa: string | undefined): Dial {
 				if (isOver) return;
 				isConnected = true;
 				clearTimeout(share);
-				observer.onConnect();
+				if (offered !== undefined) limitStep(RESUMED_SHARE);
+				if (!isRepeated) observer.onConnect();
 			});
 			socket.once("secureConnect", () => {
 				if (isOver) return;
 				isOver = true;
-				observer.onSecure(socket, route);
+				clearTimeout(share);
+				const isResumed = socket.isSessionReused();
+				line = { socket, route, isResumed, sessions: isResumed ? stored : [] };
+				// TLS 1.2 may resume a session many times.
+				if (isResumed && offered !== undefined && socket.getProtocol() === "TLSv1.2") stored.push(offered);
+				observer.onSecure(line);
+			});
+			// Node emits this event after "secureConnect", and only if there is a listener before the handshake.
+			let issued = 0;
+			socket.on("session", (bytes: Buffer) => {
+				issued += 1;
+				// Each session costs processor time, and a shop could issue them without end.
+				if (issued > MAX_ISSUED_SESSIONS) socket.destroy();
+				else if (check !== undefined) line?.sessions.push({ bytes: copy(bytes), check });
 			});
 			// An address that never answers must leave time for the others. The last address gets all the remaining
 			// time.
 			const ahead = routes.length - index;
-			if (ahead > 1) {
-				const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
-				// The timeout waits for one poll phase. If this process stalled, the connection may be open without
-				// having been noticed.
-				const giveUp = () => {
-					if (!isConnected) fail("ETIMEDOUT");
-				};
-				share = setTimeout(() => setImmediate(giveUp), shareMs);
-			}
+			if (ahead > 1 && !isRepeated) limitStep(1 / Math.min(ahead, MAX_SHARES));
 			leavePresent = leave;
 		}
 
 		tryRoute(0, "ENOTFOUND");
 		return () => leavePresent();
+	}
+
+	return {
+		dial,
+		keepSessions(line) {
+			if (line.sessions.length === 0) return;
+			sessions.keep(line.route.key, line.sessions);
+			line.sessions = [];
+		},
 	};
 }
+
+/** Copies the bytes, because they are a slice of a large buffer, which they would keep in memory. */
+function copy(bytes: Buffer): Buffer {
+	const own = Buffer.allocUnsafeSlow(bytes.length);
+	bytes.copy(own);
+	return own;
+}
+
+/** Returns the time at which the first certificate of a chain expires. A root names itself as its issuer. */
+function earliestEnd(certificate: PeerCertificate): number {
+	let earliestMs = Number.POSITIVE_INFINITY;
+	let present: Issued | undefined = certificate;
+	for (let above: Issued | undefined; present !== undefined && present !== above; ) {
+		earliestMs = Math.min(earliestMs, Date.parse(present.valid_to));
+		above = present;
+		present = present.issuerCertificate;
+	}
+	return earliestMs;
+}
+
+/** A certificate, with the one that issued it if the shop sent that one or we trust it. */
+type Issued = PeerCertificate & { issuerCertificate?: Issued };

@@ -7,7 +7,7 @@ import { createDnsLookUp } from "./dns-lookup.ts";
 import { Attempt, type AttemptOwner } from "./https-attempt.ts";
 import { type Connection, createConnections } from "./https-connection.ts";
 import { createDeadlines } from "./https-deadlines.ts";
-import { createDial } from "./https-dial.ts";
+import { createDialler } from "./https-dial.ts";
 import { createTargets, type Route, type Target } from "./https-target.ts";
 
 export interface HttpsTransportOptions {
@@ -26,7 +26,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
 	const lookUp = createDnsLookUp(options.dnsServers);
 	const targets = createTargets(options.allowedPrivateRanges);
-	const dial = createDial(options.trustedCa);
+	const dialler = createDialler(options.trustedCa);
 	const connections = createConnections();
 	const deadlines = createDeadlines<Attempt>(deadlineMs);
 	const sendAfterPollPhase = createAfterPollPhase((attempt: Attempt) => attempt.send());
@@ -34,7 +34,8 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	let onIdle: (() => void) | undefined;
 
 	const owner: AttemptOwner = {
-		onAnswer(attempt) {
+		onAnswer(attempt, { line }) {
+			dialler.keepSessions(line);
 			if (closing !== undefined) attempt.abandon();
 		},
 		onEnd(attempt, connection) {
@@ -42,10 +43,10 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			else connection.socket.destroy();
 			owner.onOver(attempt);
 		},
-		onUnsent(attempt) {
+		onUnsent(attempt, { line }) {
 			if (attempt.target === undefined) return;
 			attempt.enter("connectMs", false);
-			dialFor(attempt, attempt.target);
+			dialFor(attempt, attempt.target, !line.isResumed);
 		},
 		onOver(attempt) {
 			deadlines.remove(attempt);
@@ -87,7 +88,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 		const idleConnection = takeKept(judgement.routes);
 		if (idleConnection === undefined) {
 			attempt.enter("connectMs", wasAsked);
-			dialFor(attempt, target);
+			dialFor(attempt, target, true);
 		} else {
 			attempt.enter("answerMs", wasAsked);
 			attempt.take(idleConnection, true);
@@ -103,15 +104,16 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 		return undefined;
 	}
 
-	function dialFor(attempt: Attempt, target: Target): void {
+	function dialFor(attempt: Attempt, { url }: Target, mayResume: boolean): void {
 		const leftMs = attempt.startedAtMs + deadlineMs - performance.now();
-		attempt.cancelDial = dial(target.url, attempt.routes, leftMs, {
+		const order = { url, routes: attempt.routes, leftMs, mayResume };
+		attempt.cancelDial = dialler.dial(order, {
 			onConnect: () => attempt.enter("tlsMs"),
 			onFailure: (code) => attempt.fail(code),
-			onSecure(socket, route) {
+			onSecure(line) {
 				attempt.cancelDial = undefined;
 				attempt.enter("answerMs");
-				attempt.take(connections.open(target.url.origin, socket, route), false);
+				attempt.take(connections.open(url.origin, line), false);
 				attempt.send();
 			},
 		});
