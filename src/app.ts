@@ -10,6 +10,7 @@ import { createIntake } from "#core/api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "#core/api/openapi/document.ts";
 import { createPixel, pixelImage } from "#core/api/pixel.ts";
 import { problemAnswer } from "#core/api/problem.ts";
+import { honoPath } from "#core/api/route.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "#core/api/signed-call.ts";
 import { createNetworkTallies } from "#core/conversions/tally.ts";
 import { fault, faultOf } from "#core/domain/fault.ts";
@@ -21,10 +22,10 @@ import { createSite } from "#core/web/site.ts";
 import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "#modules/partners/api/click.ts";
 import { createPartnerLinkCache } from "#modules/partners/use-cases/partner-link-cache.ts";
 import { createSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
-import { honoPath, type TokenApiDeps } from "#modules/token-api/api/route.ts";
+import type { TokenApiDeps } from "#modules/token-api/api/route.ts";
 import { createTokenCalls } from "#modules/token-api/api/token-call.ts";
 import { type Admission, createAdmission } from "./concurrency/admission.ts";
-import { SIGNED_ROUTES, SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
+import { API, SIGNED_ROUTES, SITE_LISTS, TOKEN_CALLS } from "./site-modules.ts";
 
 /**
  * Route pattern of the pixel in metrics and logs. It does not contain the programme id, because callers can
@@ -54,8 +55,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl, deps));
-	for (const [path, routes] of Map.groupBy(SIGNED_ROUTES, (route) => route.path)) {
-		const endpoints = new Map<string, Endpoint>(routes.map(({ method, create }) => [method, create(deps)]));
+	for (const [path, routes] of Map.groupBy(SIGNED_ROUTES, honoPath)) {
+		const endpoints = new Map<string, Endpoint>(routes.map(({ method, plan }) => [method, plan(deps)]));
 		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
@@ -86,7 +87,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	mountTokenCalls(rest, { ...deps, ...counts }, signedCalls, admission);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps, admission);
-	const apiDocument = createApiDocument(deps, TOKEN_CALLS);
+	const apiDocument = createApiDocument(deps, API);
 	const answerDocument = createDocumentAnswer(apiDocument);
 	rest.get("/openapi.json", async (c) => {
 		const leave = await admission.admit("pages", callerBlock(c, deps) ?? "private addresses");

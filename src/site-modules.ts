@@ -1,7 +1,12 @@
 // The part of modules.ts for processes that answer people and shops. A worker does not load this file.
 
-import type { SignedRoute } from "#core/api/signed-call.ts";
+import { HEALTH_CALLS } from "#core/api/health.ts";
+import { type ApiDescription, CORE_TAGS } from "#core/api/openapi/document.ts";
+import { CORE_WEBHOOKS } from "#core/api/openapi/webhooks.ts";
+import { LOAD_PIXEL } from "#core/api/pixel.ts";
+import type { SignedRoute } from "#core/api/route.ts";
 import { CORE_SIGNED_ROUTES } from "#core/api/signed-routes.ts";
+import { withAdditions } from "#core/domain/addition.ts";
 import { joinMenus } from "#core/web/menu.ts";
 import { CORE_ROUTES, type SiteLists } from "#core/web/site.ts";
 import { ACCOUNTS_SITE } from "#modules/accounts/site.ts";
@@ -38,8 +43,16 @@ export const SIGNED_ROUTES: readonly SignedRoute[] = [
 	...SITE_MODULES.flatMap(({ signedCalls = [] }) => signedCalls),
 ];
 
-/**
- * All calls of the APIs of the network and of partners. They drive the routing (app.ts), the OpenAPI document and the test of
- * rights.
- */
+/** All calls of the APIs of the network and of partners. */
 export const TOKEN_CALLS: readonly TokenRoute[] = SITE_MODULES.flatMap(({ calls = [] }) => calls);
+
+/** All calls and callbacks, as the OpenAPI document and the tables in docs/ describe them. */
+export const API: ApiDescription = {
+	tags: withAdditions(
+		CORE_TAGS,
+		SITE_MODULES.flatMap(({ tags = [] }) => tags),
+		({ name }) => name,
+	),
+	calls: [...SIGNED_ROUTES, LOAD_PIXEL, ...HEALTH_CALLS, ...TOKEN_CALLS],
+	webhooks: [...CORE_WEBHOOKS, ...SITE_MODULES.flatMap(({ webhooks = [] }) => webhooks)],
+};

@@ -39,9 +39,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	// A module's own file module.ts and the type that it has. The same for site.ts.
 	module: [...BASE, "store", ...CORE_USE_CASES, "use-cases", "watch"],
 	site: [...BASE, "api", "web", "site-module"],
-	"site-module": ["api", "web"],
+	"site-module": ["domain", "api", "web"],
 	modules: [...BASE, "store", "conversions", "module", "watch"],
-	"site-modules": ["api", "web", "site", "site-module"],
+	"site-modules": ["domain", "api", "web", "site", "site-module"],
 	// The installation.
 	concurrency: ["domain", "ports"],
 	settings: ["domain", "store"],

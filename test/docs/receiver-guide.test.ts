@@ -8,7 +8,7 @@ import { verifyPostback } from "@ringback/receiver";
 import { outranks } from "@ringback/receiver/durable";
 import { lexer, type Token, walkTokens } from "marked";
 import { EXAMPLE_SECRET } from "#core/api/openapi/examples.ts";
-import { MAX_BATCH_BYTES, MAX_ITEMS } from "#core/api/post-conversions.ts";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "#core/api/order-call.ts";
 import { RENEW_EVERY_MS } from "#core/callbacks/slots.ts";
 import {
 	EVENT_TYPES,

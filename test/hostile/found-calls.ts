@@ -7,7 +7,7 @@ import { COMMAND_LINE } from "#core/people/actor.ts";
 import { issueKey } from "#core/programmes/keys.ts";
 import type { EveryPage } from "#core/web/every-page.test-support.ts";
 import { type Browser, PASSWORD, type Shown } from "#core/web/test-site.test-support.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
+import { API } from "../../src/site-modules.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
 
@@ -41,10 +41,7 @@ interface Caller {
 
 export async function findCalls(service: EveryPage): Promise<FoundCall[]> {
 	const caller = await prepareCaller(service);
-	const { paths, components } = describeApi(
-		{ brand: "Service", publicUrl: "https://ringback.example" },
-		TOKEN_CALLS,
-	);
+	const { paths, components } = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, API);
 	return Object.entries(paths).flatMap(([path, item]) =>
 		Object.entries(item).map(([method, operation]): FoundCall => {
 			const name = `${method.toUpperCase()} ${path}`;

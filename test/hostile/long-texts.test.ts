@@ -10,7 +10,7 @@ import { equal, notEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { MAX_BATCH_BYTES } from "#core/api/post-conversions.ts";
+import { MAX_BATCH_BYTES } from "#core/api/order-call.ts";
 import { MAX_BODY_BYTES } from "#core/api/read-request.ts";
 import { openEveryPage } from "#core/web/every-page.test-support.ts";
 import { MAX_FORM_BYTES, MAX_STRANGER_BYTES } from "#core/web/form-guards.ts";

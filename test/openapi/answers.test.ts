@@ -4,7 +4,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { AppDeps } from "#core/api/deps.ts";
 import { describeApi } from "#core/api/openapi/document.ts";
-import { MAX_BATCH_BYTES } from "#core/api/post-conversions.ts";
+import { MAX_BATCH_BYTES } from "#core/api/order-call.ts";
 import { expectRefusal, SALE, type Scenario } from "#core/api/refusal-scenario.test-support.ts";
 import { CALLER_SCENARIOS } from "#core/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "#core/api/refused-content.test-support.ts";
@@ -13,13 +13,13 @@ import { exampleFault, SIGNED_FAULT_CODES } from "#core/domain/fault.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { issueKey, revokeKey } from "#core/programmes/keys.ts";
 import { MAX_STREAMS_A_RECEIVER } from "#modules/feeds/api/event-streams.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
+import { API } from "../../src/site-modules.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { type CallOptions, signedRequest } from "../support/signed-request.ts";
 import { AnswerWatch } from "./answer-watch.ts";
 import { DescribedApi } from "./described-api.ts";
 
-const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, API);
 const watch = new AnswerWatch(new DescribedApi(document));
 
 const SCENARIOS: readonly (readonly [code: string, scenarios: readonly Scenario[]])[] = [

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { describeApi } from "#core/api/openapi/document.ts";
 import type { Operation } from "#core/api/openapi/specification.ts";
 import { EVENT_NAMES } from "#core/domain/event-name.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
+import { API } from "../../src/site-modules.ts";
 import { type ReceivedCallback, readCallback } from "../support/callback-form.ts";
 import { addCalledPartner } from "../support/called-partner.ts";
 import { setProgramme } from "../support/change-rows.ts";
@@ -77,7 +77,7 @@ eachService(
 );
 
 function strictApi({ service }: RunningService): DescribedApi {
-	return new DescribedApi(describeApi({ brand: "Acme", publicUrl: service.url }, TOKEN_CALLS));
+	return new DescribedApi(describeApi({ brand: "Acme", publicUrl: service.url }, API));
 }
 
 /** Makes six events: two sales, a test, and decisions about them. A coupon code credits its partner with the sales. */

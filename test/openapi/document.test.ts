@@ -18,10 +18,10 @@ import { createSite } from "#core/web/site.ts";
 import { createSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
 import { createApp } from "../../src/app.ts";
 import { createAdmission } from "../../src/concurrency/admission.ts";
-import { SITE_LISTS, TOKEN_CALLS } from "../../src/site-modules.ts";
+import { API, SITE_LISTS } from "../../src/site-modules.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 
-const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, API);
 const api = new DescribedApi(document);
 
 async function readDocument(shop: Pick<TestShop, "request">): Promise<OpenApiDocument> {

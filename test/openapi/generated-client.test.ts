@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describeApi } from "#core/api/openapi/document.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
+import { API } from "../../src/site-modules.ts";
 import { runProgram } from "../support/run-program.ts";
 import { openTokenSite } from "./token-site.ts";
 
@@ -90,7 +90,7 @@ test("a client that is generated from the document compiles and works, and a mis
 		return JSON.parse(text);
 	});
 	assert.equal(result, "30 8 ");
-	const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, TOKEN_CALLS);
+	const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" }, API);
 	const callback = document.webhooks["partnerCallback"]?.post.requestBody?.content["application/json"];
 	const { reversed } = callback?.examples ?? {};
 	const handled = "conversion.reversed REVERSED 10.39 EUR newsletter RETURN false";

@@ -13,11 +13,11 @@ import {
 	type SiteOptions,
 	type TestSite,
 } from "#core/web/test-site.test-support.ts";
-import { TOKEN_CALLS } from "../../src/site-modules.ts";
+import { API } from "../../src/site-modules.ts";
 import { DescribedApi, mediaTypeOf, responseFor } from "./described-api.ts";
 
 const PUBLIC_URL = "https://ringback.example";
-const document = describeApi({ brand: "Service", publicUrl: PUBLIC_URL }, TOKEN_CALLS);
+const document = describeApi({ brand: "Service", publicUrl: PUBLIC_URL }, API);
 const api = new DescribedApi(document);
 
 export interface TokenAnswer {

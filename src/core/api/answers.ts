@@ -1,4 +1,4 @@
-// The answers of the API, each defined once as a zod schema. The types of handlers, the schemas in
+// The answers that several calls of the API share, each defined once as a zod schema. The types of handlers, the schemas in
 // /openapi.json and the checks of test/openapi are derived from these schemas. The running service does not
 // parse its own answers, because the compiler has checked them. The schemas are strict, so that no answer
 // changes unnoticed. The document for shops allows additional fields (openapi/document.ts).
@@ -11,7 +11,6 @@ import { subjectOf } from "../conversions/batch.ts";
 import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
-import { BASKET_RULES, basketSentence } from "../domain/basket-rule.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { API_FAULT_CODES, type Fault, type Result } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
@@ -22,7 +21,6 @@ import { AMOUNT, idOf, UTC_TIME } from "./answer-fields.ts";
 import {
 	CURRENCY_PATTERN,
 	EXAMPLE_CONVERSION_ID,
-	EXAMPLE_CURSOR,
 	EXAMPLE_ORDER_ID,
 	EXAMPLE_PROGRAM_ID,
 } from "./sale-fields.ts";
@@ -32,7 +30,8 @@ export interface Answer {
 	/** Outcome word for the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
-	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | OneProgramme | AnswersKeptBody | null;
+	/** Body, which has the form that the call describes. Null if the answer is a stream. */
+	body: object | null;
 	conversionId: string | null;
 	/** Order id for the inbound log, if the request itself does not contain it. */
 	orderId?: string;
@@ -133,57 +132,6 @@ export const CONVERSION = z
 	.meta({ id: "Conversion", description: "A conversion as it is now." });
 export type ConversionBody = z.output<typeof CONVERSION>;
 
-export const CONVERSION_PAGE = z
-	.strictObject({
-		conversions: z.array(CONVERSION).describe("At most `limit`."),
-		nextCursor: z
-			.string()
-			.nullable()
-			.meta({
-				description: "Send it as `cursor` to get the next page. Null on the last page.",
-				examples: [EXAMPLE_CURSOR],
-			}),
-	})
-	.meta({ id: "ConversionPage", description: "A page of conversions, the newest first." });
-export type ConversionPage = z.output<typeof CONVERSION_PAGE>;
-
-export const ONE_CONVERSION = z
-	.strictObject({
-		conversion: CONVERSION,
-		refunds: z.array(REFUND).describe("The refunds of the conversion, the oldest first."),
-	})
-	.meta({ id: "OneConversion", description: "One conversion with its refunds." });
-type OneConversion = z.output<typeof ONE_CONVERSION>;
-
-export const ONE_PROGRAMME = z
-	.strictObject({
-		programme: z.strictObject({
-			id: programId.describe("The programme's ID."),
-			name: z.string().meta({ description: "The programme's name.", examples: ["Garden Shop"] }),
-			currency: SUBJECT_FIELDS.currency,
-			basketRule: z
-				.enum(BASKET_RULES)
-				.describe(
-					"What `basketValue` of a sale contains. `TOTAL`: the total that the customer pays, with VAT and shipping, after discounts. `TOTAL_NET`: the same without VAT. `GOODS`: the goods alone, with VAT, after discounts. `GOODS_NET`: the goods alone, without VAT, after discounts.",
-				),
-			basketRuleText: z.string().meta({
-				description: "The same in words, with what the programme adds to it.",
-				examples: [basketSentence("GOODS_NET")],
-			}),
-			approvalDays: z.int().min(0).describe("Days until a conversion is approved automatically."),
-			creditsPartners: z
-				.boolean()
-				.describe("True if only sales that a partner brought have a commission and a network fee."),
-			clickParameter: z.string().meta({
-				description: "The query parameter with which a partner's link brings the click ID to the shop.",
-				examples: ["rbclick"],
-			}),
-			clickDays: z.int().min(1).describe("Days after a click in which a sale is credited to it."),
-		}),
-	})
-	.meta({ id: "OneProgramme", description: "The terms of the programme that a shop's code depends on." });
-export type OneProgramme = z.output<typeof ONE_PROGRAMME>;
-
 /**
  * Returns the schema of an operation's answer, which contains one of the given outcome words and the
  * conversion.
@@ -209,58 +157,6 @@ export const DIFFERS = {
 
 export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
 	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>> & { refund?: RefundBody };
-
-/**
- * Schema of one message of the event stream. OpenAPI 3.1 cannot describe the messages of a stream, so the
- * description of the answer refers to this schema by name.
- */
-export const LISTENING = z
-	.strictObject({
-		programId: z
-			.string()
-			.meta({ description: "The programme whose events are sent.", examples: [EXAMPLE_PROGRAM_ID] }),
-		testOnly: z.boolean().describe("True if only events of test conversions are sent."),
-		hasPostbackUrl: z
-			.boolean()
-			.describe("True if a Postback URL is saved. The same events are then sent there as callbacks."),
-	})
-	.meta({ id: "Listening", description: "The first message of a stream." });
-export type Listening = z.output<typeof LISTENING>;
-
-export const SIGNED_EVENT = z
-	.strictObject({
-		path: z.string().meta({
-			description: "Path that is signed instead of the path of a Postback URL.",
-			examples: ["/postback"],
-		}),
-		timestamp: z.string().regex(/^\d+$/).describe("The same as in a callback's header."),
-		nonce: z.string().describe("The same as in a callback's header."),
-		signature: z
-			.string()
-			.regex(/^[\da-f]{64}$/)
-			.describe(
-				"Signature of a POST to `path` with `data` as its body, made with the programme's active secret.",
-			),
-	})
-	.meta({ id: "SignedEvent", description: "The signature of a stream's message." });
-export type SignedEvent = z.output<typeof SIGNED_EVENT>;
-
-export const ANSWERS_KEPT_BODY = z
-	.strictObject({
-		kept: z
-			.int()
-			.min(0)
-			.describe(
-				"Number of answers that were stored for the Integration page. Answers are stored only for the programme's own events, while a stream is open or was open minutes ago, and no more than a person would read.",
-			),
-	})
-	.meta({ description: "The number of stored answers." });
-type AnswersKeptBody = z.output<typeof ANSWERS_KEPT_BODY>;
-
-export const ALIVE = statusAnswer("ok", "The process is alive.");
-export type Alive = z.output<typeof ALIVE>;
-export const READY = statusAnswer("ready", "The service is ready.");
-export type Ready = z.output<typeof READY>;
 
 export const PROBLEM = z
 	.strictObject({
@@ -299,11 +195,7 @@ export const BATCH_BODY = z
 			),
 	})
 	.meta({ id: "Batch", description: "The result of each item." });
-type BatchBody = z.output<typeof BATCH_BODY>;
-
-function statusAnswer<const Status extends string>(status: Status, description: string) {
-	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
-}
+export type BatchBody = z.output<typeof BATCH_BODY>;
 
 /**
  * Returns the answer to a report or a decision. `couponCodes` are the codes that the shop sent, which are

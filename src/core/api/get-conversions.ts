@@ -3,7 +3,7 @@
 // so that a shop that reads page after page also finds what changes meanwhile.
 
 import * as z from "zod";
-import { refundBody } from "#modules/refunds/api/refund-fields.ts";
+import { REFUND, refundBody } from "#modules/refunds/api/refund-fields.ts";
 import { listRefunds } from "#modules/refunds/store/refunds.ts";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
@@ -15,10 +15,19 @@ import {
 	listConversions,
 } from "../store/queries/conversion-list.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
-import { conversionBody } from "./answers.ts";
+import { CONVERSION, conversionBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
+import { exampleConversion } from "./openapi/examples.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
-import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
+import { answer, type SignedRoute } from "./route.ts";
+import {
+	EXAMPLE_CONVERSION_ID,
+	EXAMPLE_CURSOR,
+	mentionedOrderId,
+	momentField,
+	ORDER_ID,
+	parseMoment,
+} from "./sale-fields.ts";
 import { type Endpoint, refusedPlan } from "./signed-call.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
@@ -31,7 +40,7 @@ const MAX_PAGE_ROWS = 200;
  */
 const PUBLIC_ID = /^[0-9A-Za-z_]{1,64}$/;
 
-export const CONVERSIONS_QUERY = z.strictObject({
+const CONVERSIONS_QUERY = z.strictObject({
 	status: z
 		.string()
 		.meta({ enum: STATUSES, description: "Only conversions with this status now.", examples: ["RECORDED"] })
@@ -56,7 +65,6 @@ export const CONVERSIONS_QUERY = z.strictObject({
 			maximum: MAX_PAGE_ROWS,
 			default: DEFAULT_PAGE_ROWS,
 			description: "Maximum number of conversions on a page.",
-			examples: [DEFAULT_PAGE_ROWS],
 		})
 		.optional(),
 	cursor: z
@@ -69,7 +77,42 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.optional(),
 });
 
-export function createGetConversions({ store, ...seal }: CursorSeal & Pick<AppDeps, "store">): Endpoint {
+const CONVERSION_PAGE = z
+	.strictObject({
+		conversions: z.array(CONVERSION).describe("At most `limit`."),
+		nextCursor: z
+			.string()
+			.nullable()
+			.meta({
+				description: "Send it as `cursor` to get the next page. Null on the last page.",
+				examples: [EXAMPLE_CURSOR],
+			}),
+	})
+	.meta({ id: "ConversionPage", description: "A page of conversions, the newest first." });
+export type ConversionPage = z.output<typeof CONVERSION_PAGE>;
+
+export const LIST_CONVERSIONS: SignedRoute = {
+	caller: "shop",
+	method: "GET",
+	path: "/v1/conversions",
+	tag: "Conversions",
+	operationId: "listConversions",
+	summary: "List conversions, the newest first",
+	description:
+		"Answers one page. Send `nextCursor` back as `cursor`, with the same filters, until it is null. A page may have fewer conversions than `limit` before that. Conversions that are recorded meanwhile do not shift the pages. With `occurredFrom` or `occurredBefore` the list is in the order of the sales, otherwise in the order in which they were recorded.",
+	query: CONVERSIONS_QUERY,
+	sampleQuery: "status=RECORDED&limit=50",
+	answers: {
+		200: answer("The page.", CONVERSION_PAGE, {
+			conversions: [exampleConversion("conversion.recorded")],
+			nextCursor: null,
+		}),
+	},
+	faults: ["fields", "cursor"],
+	plan: listEndpoint,
+};
+
+function listEndpoint({ store, ...seal }: CursorSeal & Pick<AppDeps, "store">): Endpoint {
 	return ({ programme, query }) => {
 		const names = parseQuery(query);
 		if (!names.ok) return refusedPlan(names);
@@ -92,14 +135,42 @@ export function createGetConversions({ store, ...seal }: CursorSeal & Pick<AppDe
 				});
 				const conversions = rows.map((conversion) => conversionBody(conversion, programme));
 				const nextCursor = next === null ? null : writeCursor(seal, list, next);
-				const body = { conversions, nextCursor };
+				const body: ConversionPage = { conversions, nextCursor };
 				return succeed({ outcome: "LISTED", httpStatus: 200, body, conversionId: null });
 			},
 		};
 	};
 }
 
-export const getConversion: Endpoint = ({ programme, id }) => ({
+const ONE_CONVERSION = z
+	.strictObject({
+		conversion: CONVERSION,
+		refunds: z.array(REFUND).describe("The refunds of the conversion, the oldest first."),
+	})
+	.meta({ id: "OneConversion", description: "One conversion with its refunds." });
+type OneConversion = z.output<typeof ONE_CONVERSION>;
+
+export const SHOW_CONVERSION: SignedRoute = {
+	caller: "shop",
+	method: "GET",
+	path: "/v1/conversions/{id}",
+	pathParameters: { id: { description: "The conversion's ID.", example: EXAMPLE_CONVERSION_ID } },
+	tag: "Conversions",
+	operationId: "showConversion",
+	summary: "Show one conversion",
+	description:
+		"Finds the conversion by our ID, with its refunds. To find it by your order ID, list with `orderId`.",
+	answers: {
+		200: answer("The conversion.", ONE_CONVERSION, {
+			conversion: exampleConversion("conversion.approved"),
+			refunds: [],
+		}),
+	},
+	faults: ["one conversion"],
+	plan: () => showConversion,
+};
+
+const showConversion: Endpoint = ({ programme, id }) => ({
 	orderId: null,
 	runsAlone: true,
 	requests: [],
@@ -112,7 +183,7 @@ export const getConversion: Endpoint = ({ programme, id }) => ({
 			body: {
 				conversion: conversionBody(conversion, programme),
 				refunds: (await listRefunds(trx, conversion.id)).map(refundBody),
-			},
+			} satisfies OneConversion,
 			conversionId: conversion.public_id,
 			orderId: conversion.order_id,
 		});

@@ -1,15 +1,50 @@
 // Health checks for supervisors and load balancers: whether the process is alive, and whether it is ready. Strangers can
 // request them, so the answer is only yes or no. Details are on the metrics address.
 
+import * as z from "zod";
 import { findWarnings, type WatchedState } from "../../watch/checks.ts";
 import type { EngineCounters } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
-import type { Alive, Ready } from "./answers.ts";
 import type { AppDeps, StoringWatch, Unready } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
+import { answer, type PublicCall } from "./route.ts";
+
+const ALIVE = statusAnswer("ok", "The process is alive.");
+const READY = statusAnswer("ready", "The service is ready.");
+
+function statusAnswer<const Status extends string>(status: Status, description: string) {
+	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
+}
+
+export const HEALTH_CALLS: readonly PublicCall[] = [
+	{
+		caller: "anyone",
+		method: "GET",
+		path: "/healthz",
+		tag: "Operators",
+		operationId: "checkAlive",
+		summary: "Check whether the process is alive",
+		description: "For a supervisor. It answers as long as the process runs.",
+		answers: { 200: answer("The process is alive.", ALIVE) },
+		faults: [],
+	},
+	{
+		caller: "anyone",
+		method: "GET",
+		path: "/readyz",
+		tag: "Operators",
+		operationId: "checkReady",
+		summary: "Check whether the service is ready",
+		description:
+			"For a load balancer. The service is not ready while it starts or stops, and while its database is out of reach.",
+		answers: { 200: answer("The service is ready.", READY) },
+		faults: [],
+		codes: ["unavailable"],
+	},
+];
 
 export interface ProcessDetails {
 	version: string;
@@ -71,11 +106,11 @@ export function createHealth(deps: HealthDeps) {
 	// been asked to stop during the check.
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
-		answerAlive: () => answer<Alive>(200, { status: "ok" }),
+		answerAlive: () => jsonAnswer<z.output<typeof ALIVE>>(200, { status: "ok" }),
 		async answerReady(): Promise<Response> {
 			const isUsable = (await deps.readiness.checkLately()) === "answers";
 			if (unready() === "stopping") return problemAnswer(deps, fault("unavailable", STOPPING));
-			if (isUsable && unready() === null) return answer<Ready>(200, { status: "ready" });
+			if (isUsable && unready() === null) return jsonAnswer<z.output<typeof READY>>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
 		/**
@@ -87,7 +122,7 @@ export function createHealth(deps: HealthDeps) {
 			const why = unready();
 			const isReady = database === "answers" && why === null;
 			const { version, role, schemaVersion, startedAtMs, engineCounters } = about;
-			return answer(isReady ? 200 : 503, {
+			return jsonAnswer(isReady ? 200 : 503, {
 				status: isReady ? "ready" : "not ready",
 				service: why === "stopping" ? "stopping" : "running",
 				database,
@@ -105,7 +140,7 @@ export function createHealth(deps: HealthDeps) {
 	};
 }
 
-function answer<Body extends object>(status: number, body: Body): Response {
+function jsonAnswer<Body extends object>(status: number, body: Body): Response {
 	return new Response(JSON.stringify(body), { status, headers: HEADERS });
 }
 

@@ -24,7 +24,8 @@ import {
 import { type Intake, tooManyWaiting } from "./intake.ts";
 import { ourFault, SAFE_HEADERS } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
-import { mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";
+import type { PublicCall } from "./route.ts";
+import { EXAMPLE_PROGRAM_ID, mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";
 
 /** One transparent pixel in 43 bytes, the smallest image that every browser draws. */
 const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
@@ -42,7 +43,7 @@ const LIMITED: FaultCode = "pixel_limited";
  * Query parameters of the pixel. Unknown parameters are ignored, because shops add their own to defeat
  * caches.
  */
-export const PIXEL_QUERY = z.object({
+const PIXEL_QUERY = z.object({
 	...SALE,
 	clickId: signalField("A click ID"),
 	couponCode: signalField("A coupon code"),
@@ -57,6 +58,25 @@ function signalField(noun: string) {
 			description: `${noun} may be sent and credits nobody, because anybody can call the pixel. The credit is made when the shop's server reports the order with the same field.`,
 		});
 }
+
+export const LOAD_PIXEL: PublicCall = {
+	caller: "anyone",
+	method: "GET",
+	path: "/pixel/{programId}.gif",
+	pathParameters: { programId: { description: "The programme's ID.", example: EXAMPLE_PROGRAM_ID } },
+	tag: "Pixel",
+	operationId: "loadPixel",
+	summary: "Report a sale from the customer's browser",
+	description:
+		"For the shop's thank-you page, with the order's ID and amount in place of `ORDER_ID` and `AMOUNT`. The answer is always the image, also if the report is refused; the inbound log on the Integration page then says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`. Programmes that do not park pixel reports record it at once. Anybody can call the pixel, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. The report of the shop's server always counts, whichever comes first. Calls beyond the limits are refused, and the inbound log says how many there were. Other names in the query are ignored.",
+	query: PIXEL_QUERY,
+	answers: { 200: { description: "A transparent image of one pixel.", mediaType: "image/gif" } },
+	faults: [],
+	writeSample(publicUrl) {
+		const src = `${publicUrl}/pixel/${EXAMPLE_PROGRAM_ID}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT`;
+		return { lang: "HTML", label: "HTML", source: `<img src="${src}" width="1" height="1" alt="">` };
+	},
+};
 
 export function pixelImage(): Response {
 	return new Response(IMAGE, { status: HTTP_STATUS, headers: IMAGE_HEADERS });

@@ -4,7 +4,7 @@ import { expectValue } from "../../../test/support/shop-account.ts";
 import { signedRequest } from "../../../test/support/signed-request.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
-import { MAX_BATCH_BYTES, MAX_ITEMS } from "./post-conversions.ts";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "./order-call.ts";
 import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 interface Item {

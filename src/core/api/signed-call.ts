@@ -34,13 +34,6 @@ export type Endpoint = ((call: SignedCall) => CallPlan) & {
 	maxBodyBytes?: number;
 };
 
-/** A route of the signed API. `create` is called once, when the process starts. */
-export interface SignedRoute {
-	method: "GET" | "POST";
-	path: string;
-	create(deps: AppDeps): Endpoint;
-}
-
 /** Returns the plan of a call that is refused for its content. */
 export function refusedPlan(refusal: Result<never>, orderId: string | null = null): CallPlan {
 	return { orderId, requests: [], answer: () => refusal };

@@ -1,14 +1,19 @@
-// The routes of the signed API. Modules add theirs (site-modules.ts).
+// The calls of the signed API. Modules add theirs (site-modules.ts).
 
-import { createGetConversions, getConversion } from "./get-conversions.ts";
-import { getProgramme } from "./get-programme.ts";
-import { POST_ROUTES } from "./post-conversions.ts";
-import type { SignedRoute } from "./signed-call.ts";
+import { LIST_CONVERSIONS, SHOW_CONVERSION } from "./get-conversions.ts";
+import { SHOW_PROGRAMME } from "./get-programme.ts";
+import { RECORD_CONVERSION, RECORD_CONVERSIONS } from "./post-conversions.ts";
+import { DECIDE_CONVERSIONS, DECISIONS } from "./post-decisions.ts";
+import type { SignedRoute } from "./route.ts";
 
+/** The order counts: the first call whose path and method match is used, and the header Allow lists methods in this order. */
 export const CORE_SIGNED_ROUTES: readonly SignedRoute[] = [
-	{ method: "GET", path: "/v1/conversions", create: createGetConversions },
-	...POST_ROUTES,
+	LIST_CONVERSIONS,
+	RECORD_CONVERSION,
+	RECORD_CONVERSIONS,
 	// It follows the batch of conversions, which would otherwise be taken for the id of one.
-	{ method: "GET", path: "/v1/conversions/:id", create: () => getConversion },
-	{ method: "GET", path: "/v1/programme", create: () => getProgramme },
+	SHOW_CONVERSION,
+	SHOW_PROGRAMME,
+	...DECISIONS,
+	DECIDE_CONVERSIONS,
 ];

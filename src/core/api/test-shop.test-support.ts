@@ -16,8 +16,9 @@ import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/batch.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
-import type { ConversionPage, OutcomeBody } from "./answers.ts";
+import type { OutcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
+import type { ConversionPage } from "./get-conversions.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 

@@ -1,68 +1,41 @@
 // The API and its callbacks as an OpenAPI 3.1 document for this installation, with its brand in the header names and its
 // address as the server.
 
-import {
-	PARTNER_CALLBACK,
-	PARTNER_CALLBACK_TAG,
-	partnerWebhook,
-} from "#modules/partners/api/partner-webhook.ts";
-import type { TokenRoute } from "#modules/token-api/api/route.ts";
-import {
-	describeTokenPaths,
-	NETWORK_TAG,
-	PARTNER_TAG,
-	tokenAnswerSchemas,
-} from "#modules/token-api/api/token-operations.ts";
 import { networkName } from "../../domain/network.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
-import {
-	BATCH_BODY,
-	CONVERSION_PAGE,
-	LISTENING,
-	ONE_CONVERSION,
-	ONE_PROGRAMME,
-	PROBLEM,
-	SIGNED_EVENT,
-} from "../answers.ts";
+import { PROBLEM } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
+import type { ApiCall } from "../route.ts";
 import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
-import { describePaths } from "./operations.ts";
-import type { JsonSchema, OpenApiDocument } from "./specification.ts";
-import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
+import { describePaths } from "./operation.ts";
+import type { ApiTag, JsonSchema, OpenApiDocument } from "./specification.ts";
+import type { DescribedWebhook } from "./webhooks.ts";
 
-const TAGS: OpenApiDocument["tags"] = [
+/** What the document describes. site-modules.ts joins what the core and the modules have. */
+export interface ApiDescription {
+	tags: readonly ApiTag[];
+	calls: readonly ApiCall[];
+	webhooks: readonly DescribedWebhook[];
+}
+
+/** Headings of the core's calls, in the order of the reference. */
+export const CORE_TAGS: readonly ApiTag[] = [
 	{
 		name: "Conversions",
 		description: "The shop's server reports its sales and reads their status.",
 	},
 	{ name: "Programme", description: "The shop's server reads the terms that its code depends on." },
 	{ name: "Decisions", description: "The shop's server decides, by its own order ID." },
-	{ name: "Events", description: "A stream of the status changes, for developers." },
 	{
 		name: "Callbacks",
 		description: "The service sends one callback to the shop's Postback URL for each status change.",
 	},
 	{ name: "Pixel", description: "The customer's browser reports a sale; the shop's server confirms it." },
-	{
-		name: NETWORK_TAG,
-		description: "Programs of the network read and administer with an API token. These calls are not signed.",
-	},
-	{
-		name: PARTNER_TAG,
-		description:
-			"Programs of a partner read its data and create links with an API token. They are not signed.",
-	},
-	{
-		name: PARTNER_CALLBACK_TAG,
-		description:
-			"The service sends a callback to a partner's URL for each status change of a sale that is credited to the partner.",
-	},
 	{ name: "Operators", description: "For the operator of the service." },
 ];
 
-/** Describes the signed API, and the calls with a token. */
-export function describeApi(instance: Instance, calls: readonly TokenRoute[]): OpenApiDocument {
+export function describeApi(instance: Instance, api: ApiDescription): OpenApiDocument {
 	return {
 		openapi: "3.1.1",
 		info: {
@@ -75,28 +48,22 @@ export function describeApi(instance: Instance, calls: readonly TokenRoute[]): O
 			description: explainSigning(instance),
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
-		tags: TAGS,
-		paths: { ...describePaths(instance), ...describeTokenPaths(instance, calls) },
-		webhooks: { ...webhooks(instance), partnerCallback: partnerWebhook(instance) },
+		tags: api.tags,
+		paths: describePaths(instance, api.calls),
+		webhooks: Object.fromEntries(api.webhooks.map(({ name, describe }) => [name, describe(instance)])),
 		components: {
-			schemas: namedSchemas(calls),
+			schemas: namedSchemas(api),
 			securitySchemes: securitySchemes(instance.brand),
 		},
 	};
 }
 
-function namedSchemas(calls: readonly TokenRoute[]): Record<string, JsonSchema> {
+function namedSchemas({ calls, webhooks }: ApiDescription): Record<string, JsonSchema> {
+	const answers = calls.flatMap((call) => Object.values(call.answers));
 	const schemas = componentSchemas([
-		BATCH_BODY,
-		CONVERSION_PAGE,
-		ONE_CONVERSION,
-		ONE_PROGRAMME,
 		PROBLEM,
-		...CALLBACK_BODIES,
-		PARTNER_CALLBACK,
-		LISTENING,
-		SIGNED_EVENT,
-		...tokenAnswerSchemas(calls),
+		...answers.flatMap(({ schema = [], mentions = [] }) => [schema, mentions].flat()),
+		...webhooks.flatMap(({ bodies }) => bodies),
 	]);
 	// The example is added here, because it has the type of the schema, and the schema definition cannot refer
 	// to it.
@@ -113,7 +80,7 @@ const CACHE_SECONDS = 300;
  */
 export function createApiDocument(
 	{ network, publicUrl }: Pick<AppDeps, "network" | "publicUrl">,
-	calls: readonly TokenRoute[],
+	api: ApiDescription,
 ): () => OpenApiDocument {
 	let cached: { face: NetworkFace; document: OpenApiDocument } | null = null;
 	return () => {
@@ -121,7 +88,7 @@ export function createApiDocument(
 		if (cached?.face !== face) {
 			cached = {
 				face,
-				document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }, calls),
+				document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }, api),
 			};
 		}
 		return cached.document;

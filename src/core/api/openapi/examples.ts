@@ -1,7 +1,7 @@
 // The explanation of request signing, and the example order that all examples use, from its sale to its
 // return. The example requests are signed, so that the author of a client can compare them byte by byte.
 
-import type { RefundBody } from "#modules/refunds/api/refund-fields.ts";
+import type { TokenRight } from "../../domain/api-token.ts";
 import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
@@ -16,7 +16,7 @@ import {
 import { DAY_MS, isoTime } from "../../domain/time.ts";
 import type { ConversionBody } from "../answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
-import type { HttpMethod, Operation, SecurityScheme } from "./specification.ts";
+import type { CodeSample, SecurityScheme } from "./specification.ts";
 
 export interface Instance {
 	brand: string;
@@ -30,8 +30,12 @@ const EXAMPLE_KEY = "rbk_example";
 export const EXAMPLE_SECRET = "rbs_example";
 export const EXAMPLE_NONCE = "93d7ed751b4e096b2ab6fad00798af7d";
 
-export const SIGNED: Operation["security"] = [{ apiKey: [], timestamp: [], nonce: [], signature: [] }];
-export const UNSIGNED: Operation["security"] = [];
+/** Placeholder tokens for the documentation, by their right. */
+const EXAMPLE_TOKENS: Readonly<Record<TokenRight, string>> = {
+	read: "rbn_example",
+	manage: "rbn_example",
+	partner: "rbp_example",
+};
 
 export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 	const names = headerNames(brand);
@@ -92,24 +96,55 @@ Requests may be signed with a prepared secret at once. After it was activated in
 
 const EXAMPLE_APPROVAL = '{"orderId":"ORDER-1001"}';
 
-/** Returns a complete request as a curl command. */
-export function sampleRequest(
+/** An example request. `target` is the path with its query. */
+interface SampleRequest {
+	method: string;
+	target: string;
+	body: object | undefined;
+}
+
+/** Returns a complete signed request as a curl command. */
+export function signedSampleRequest(
 	{ brand, publicUrl }: Instance,
-	method: HttpMethod,
-	target: string,
-	body = "",
-): NonNullable<Operation["x-codeSamples"]> {
+	{ method, target, body }: SampleRequest,
+): CodeSample {
 	const names = headerNames(brand);
-	const { timestamp, signature } = signExample(method.toUpperCase(), target, body);
-	const lines = [
+	const { timestamp, signature } = signExample(
+		method,
+		target,
+		body === undefined ? "" : JSON.stringify(body),
+	);
+	const source = writeCurl([
 		`curl '${publicUrl}${target}'`,
 		`-H 'Authorization: Bearer ${EXAMPLE_KEY}'`,
 		`-H '${names.timestamp}: ${timestamp}'`,
 		`-H '${names.nonce}: ${EXAMPLE_NONCE}'`,
 		`-H '${names.signature}: ${signature}'`,
-		...(body === "" ? [] : ["-H 'Content-Type: application/json'", `-d '${body}'`]),
-	];
-	return [{ lang: "Shell", label: "curl", source: lines.join(" \\\n  ") }];
+		...bodyOptions(body),
+	]);
+	return { lang: "Shell", label: "curl", source };
+}
+
+/** Returns a complete request with a token as a curl command. */
+export function sampleTokenRequest(
+	{ publicUrl }: Instance,
+	{ method, target, body }: SampleRequest,
+	right: TokenRight,
+): CodeSample {
+	const source = writeCurl([
+		`curl ${method === "GET" ? "" : `-X ${method} `}'${publicUrl}${target}'`,
+		`-H 'Authorization: Bearer ${EXAMPLE_TOKENS[right]}'`,
+		...bodyOptions(body),
+	]);
+	return { lang: "Shell", label: "curl with a token", source };
+}
+
+function bodyOptions(body: object | undefined): string[] {
+	return body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`];
+}
+
+function writeCurl(lines: readonly string[]): string {
+	return lines.join(" \\\n  ");
 }
 
 export function signExample(
@@ -166,29 +201,6 @@ export function exampleConversion(event: EventName): ConversionBody {
 		updatedAt: isoTime(EXAMPLE_NOW_MS + day * DAY_MS),
 		approvesAt: status === "RECORDED" ? isoTime(EXAMPLE_NOW_MS + APPROVAL_DAYS * DAY_MS) : null,
 		expiresAt: null,
-	};
-}
-
-/** Time at which a part of the example order was refunded. */
-const REFUNDED_AT_MS = SOLD_AT_MS + 5 * DAY_MS;
-
-export const EXAMPLE_REFUND: RefundBody = {
-	refundId: "R-1",
-	amount: "30.00",
-	basketValue: "99.90",
-	reason: "RETURN",
-	refundedAt: isoTime(REFUNDED_AT_MS),
-};
-
-/** Returns the conversion as the API shows it after the refund. */
-export function exampleRefunded(): ConversionBody {
-	return {
-		...exampleConversion("conversion.recorded"),
-		basketValue: EXAMPLE_REFUND.basketValue,
-		commission: "7.99",
-		networkFee: "2.50",
-		refundedValue: EXAMPLE_REFUND.amount,
-		updatedAt: EXAMPLE_REFUND.refundedAt,
 	};
 }
 

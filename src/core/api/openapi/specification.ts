@@ -4,13 +4,19 @@ export interface OpenApiDocument {
 	openapi: "3.1.1";
 	info: { title: string; version: string; summary: string; description: string };
 	servers: readonly { url: string; description: string }[];
-	tags: readonly { name: string; description: string }[];
+	tags: readonly ApiTag[];
 	paths: Readonly<Record<string, PathItem>>;
 	webhooks: Readonly<Record<string, Webhook>>;
 	components: {
 		schemas: Readonly<Record<string, JsonSchema>>;
 		securitySchemes: Readonly<Record<string, SecurityScheme>>;
 	};
+}
+
+/** A heading under which the reference lists calls. */
+export interface ApiTag {
+	name: string;
+	description: string;
 }
 
 export type HttpMethod = "get" | "post" | "patch" | "delete";
@@ -30,7 +36,13 @@ export interface Operation {
 	requestBody?: { required: true; description?: string; content: Readonly<Record<string, MediaType>> };
 	responses: Readonly<Record<string, ApiResponse>>;
 	/** A complete request with its signature, which authors of clients can compare with their own. */
-	"x-codeSamples"?: readonly { lang: string; label: string; source: string }[];
+	"x-codeSamples"?: readonly CodeSample[];
+}
+
+export interface CodeSample {
+	lang: string;
+	label: string;
+	source: string;
 }
 
 export interface Parameter {

@@ -1,5 +1,5 @@
-// The callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each answer. Callbacks to
-// partners are in modules/partners/api/partner-webhook.ts.
+// The callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each answer. Modules
+// describe the requests that they send (DescribedWebhook).
 
 import * as z from "zod";
 import { REASONS } from "../../domain/conversion.ts";
@@ -18,10 +18,17 @@ import {
 	type Instance,
 	STATE_BY_EVENT,
 	signExample,
-	UNSIGNED,
 } from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
-import type { ApiResponse, JsonSchema, Operation, Parameter } from "./specification.ts";
+import type { ApiResponse, JsonSchema, Operation, Parameter, Webhook } from "./specification.ts";
+
+/** A request that the service sends to a receiver. */
+export interface DescribedWebhook {
+	name: string;
+	/** Schemas of the bodies, whose names other parts of the document may use. */
+	bodies: readonly z.ZodType[];
+	describe(instance: Instance): Webhook;
+}
 
 /**
  * Path of the Postback URL in the examples. A real signature covers the path and query of the URL that the
@@ -87,13 +94,11 @@ const ANY_CALLBACK = z
 	.xor(CALLBACKS.map(({ body }) => body))
 	.meta({ id: "Event", description: "The body of a callback: one of the four events." });
 
-export const CALLBACK_BODIES = [CALLBACK_BODY, ...CALLBACKS.map(({ body }) => body), ANY_CALLBACK];
-
-export function webhooks(instance: Instance): Record<string, { post: Operation }> {
-	return Object.fromEntries(
-		CALLBACKS.map(({ event, body }) => [event, { post: webhook(instance, event, jsonSchema(body)) }]),
-	);
-}
+export const CORE_WEBHOOKS: readonly DescribedWebhook[] = CALLBACKS.map(({ event, body }) => ({
+	name: event,
+	bodies: [body, CALLBACK_BODY, ANY_CALLBACK],
+	describe: (instance) => ({ post: webhook(instance, event, jsonSchema(body)) }),
+}));
 
 function webhook(instance: Instance, event: EventName, schema: JsonSchema): Operation {
 	const { operationId, summary } = namesOf(event);
@@ -104,7 +109,7 @@ function webhook(instance: Instance, event: EventName, schema: JsonSchema): Oper
 		description: `${DESCRIPTIONS[event]} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
 		tags: ["Callbacks"],
 		// Callbacks carry no credentials of the shop. Their signature is described as headers.
-		security: UNSIGNED,
+		security: [],
 		parameters: headerParameters(instance.brand, [event], exampleRequest(event)),
 		requestBody: {
 			required: true,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readExample } from "../../../../docs/source-files.ts";
 import { setProgramme } from "../../../../test/support/change-rows.ts";
-import { TOKEN_CALLS } from "../../../site-modules.ts";
+import { API } from "../../../site-modules.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
 import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
 import { openAsOwner, openAsStaff, openTestSite } from "../test-site.test-support.ts";
@@ -231,7 +231,7 @@ test("the references of the three APIs have every call of the OpenAPI document",
 		await open("/docs/network-api"),
 		await open("/docs/partner-api"),
 	];
-	for (const [path, item] of Object.entries(createApiDocument(site.deps, TOKEN_CALLS)().paths)) {
+	for (const [path, item] of Object.entries(createApiDocument(site.deps, API)().paths)) {
 		if (!path.startsWith("/v1/")) continue;
 		const ofTokens = path.startsWith("/v1/partner/") ? partner : network;
 		const text = /^\/v1\/(?:network|partner)\//.test(path) ? ofTokens : signed;

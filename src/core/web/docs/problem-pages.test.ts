@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adviceOn } from "../../../../docs/problem-pages.ts";
-import { TOKEN_CALLS } from "../../../site-modules.ts";
+import { API } from "../../../site-modules.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
 import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
 import { openTestSite } from "../test-site.test-support.ts";
@@ -13,7 +13,7 @@ const LOG_ONLY = ["pixel_limited"];
 
 test("every code of the API has a page, and other codes get 404", async (t) => {
 	const site = await openTestSite(t);
-	const { ProblemCode } = createApiDocument(site.deps, TOKEN_CALLS)().components.schemas;
+	const { ProblemCode } = createApiDocument(site.deps, API)().components.schemas;
 	assert.deepEqual([...EXPLAINED_CODES].sort(), [...(ProblemCode?.enum ?? []), ...LOG_ONLY].sort());
 	for (const code of ["nonsense", "toString", "mail_off", "<script>"]) {
 		assert.equal((await site.browser().open(`/problems/${encodeURIComponent(code)}`)).status, 404, code);

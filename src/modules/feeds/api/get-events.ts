@@ -2,10 +2,12 @@
 // The endpoint only reads events and records that somebody listens. It does not affect any delivery.
 
 import * as z from "zod";
-import type { Listening, SignedEvent } from "#core/api/answers.ts";
 import type { LonePlan } from "#core/api/call-plan.ts";
 import type { AppDeps } from "#core/api/deps.ts";
+import { exampleCallback } from "#core/api/openapi/examples.ts";
 import { checkFields, parseQuery } from "#core/api/read-request.ts";
+import type { SignedRoute } from "#core/api/route.ts";
+import { EXAMPLE_PROGRAM_ID } from "#core/api/sale-fields.ts";
 import type { Endpoint, SignedCall } from "#core/api/signed-call.ts";
 import { type Cursor, readCursor, writeCursor } from "#core/domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";
@@ -20,7 +22,7 @@ import { noteListener, noteListenerGone } from "#core/store/queries/local-answer
 import type { Programme } from "#core/store/queries/programmes.ts";
 import { findActiveSecret, isSecretUsable } from "#core/store/queries/signing-secrets.ts";
 import { readFeed } from "../use-cases/event-feed.ts";
-import type { EventStreams, StreamSource } from "./event-streams.ts";
+import { EventStreams, type StreamSource } from "./event-streams.ts";
 
 /**
  * Minimum time between two updates of the time at which a listener was last seen. It is shorter than the time
@@ -28,7 +30,7 @@ import type { EventStreams, StreamSource } from "./event-streams.ts";
  */
 const NOTE_MS = 10 * SECOND_MS;
 
-export const EVENTS_QUERY = z.strictObject({
+const EVENTS_QUERY = z.strictObject({
 	after: z
 		.string()
 		.meta({
@@ -52,7 +54,77 @@ interface StreamRequest {
 	testOnly: boolean;
 }
 
-export function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint {
+/**
+ * Schema of one message of the event stream. OpenAPI 3.1 cannot describe the messages of a stream, so the
+ * description of the answer refers to this schema by name.
+ */
+const LISTENING = z
+	.strictObject({
+		programId: z
+			.string()
+			.meta({ description: "The programme whose events are sent.", examples: [EXAMPLE_PROGRAM_ID] }),
+		testOnly: z.boolean().describe("True if only events of test conversions are sent."),
+		hasPostbackUrl: z
+			.boolean()
+			.describe("True if a Postback URL is saved. The same events are then sent there as callbacks."),
+	})
+	.meta({ id: "Listening", description: "The first message of a stream." });
+type Listening = z.output<typeof LISTENING>;
+
+const SIGNED_EVENT = z
+	.strictObject({
+		path: z.string().meta({
+			description: "Path that is signed instead of the path of a Postback URL.",
+			examples: ["/postback"],
+		}),
+		timestamp: z.string().regex(/^\d+$/).describe("The same as in a callback's header."),
+		nonce: z.string().describe("The same as in a callback's header."),
+		signature: z
+			.string()
+			.regex(/^[\da-f]{64}$/)
+			.describe(
+				"Signature of a POST to `path` with `data` as its body, made with the programme's active secret.",
+			),
+	})
+	.meta({ id: "SignedEvent", description: "The signature of a stream's message." });
+type SignedEvent = z.output<typeof SIGNED_EVENT>;
+
+export const STREAM_EVENTS: SignedRoute = {
+	caller: "shop",
+	method: "GET",
+	path: "/v1/events",
+	tag: "Events",
+	operationId: "streamEvents",
+	summary: "Follow the programme's events as they happen",
+	description:
+		"Answers server-sent events, whether or not a Postback URL is saved. `ringback listen` reads this stream. It does not affect the callbacks to the saved URL. The stream ends after a while, when the key ends, and when the service stops. Then request it again with `after`, signed again.",
+	query: EVENTS_QUERY,
+	sampleQuery: "test=true",
+	answers: {
+		200: {
+			description:
+				"The first message is `listening`, and its `data` describes the stream (schema `Listening`). Then comes a message for each event, with `event` (its name), `id` (a cursor for `after`), `data` (the body of its callback, schema `Event`) and, while a secret is active, `signed` (schema `SignedEvent`), with which the event can be verified like a callback. Lines that begin with a colon, and messages without `data`, only keep the connection open and the cursor up to date.",
+			mediaType: "text/event-stream",
+			schema: z.string(),
+			example: exampleStream(),
+			mentions: [LISTENING, SIGNED_EVENT],
+		},
+	},
+	faults: ["fields", "cursor", "archived", "stream"],
+	plan: (deps) => createGetEvents(deps, new EventStreams(deps)),
+};
+
+function exampleStream(): string {
+	const message = (event: string, id: string, data: string) =>
+		`event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
+	const greeting: Listening = { programId: EXAMPLE_PROGRAM_ID, testOnly: false, hasPostbackUrl: true };
+	return [
+		message("listening", "q5mYV0Yb3O6kZyXo0l9kVYVn", JSON.stringify(greeting)),
+		message("conversion.recorded", "p6N7Qb2ZrA2fPjX0p6N7Qb2Z", exampleCallback("conversion.recorded")),
+	].join("");
+}
+
+function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint {
 	return (call) => {
 		const { programme } = call;
 		const { receiver_id: receiverId } = programme;

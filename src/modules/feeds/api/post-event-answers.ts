@@ -6,6 +6,8 @@ import * as z from "zod";
 import { CONVERSION_ID } from "#core/api/answers.ts";
 import type { LonePlan } from "#core/api/call-plan.ts";
 import { checkFields, parseJson } from "#core/api/read-request.ts";
+import { answer, type SignedRoute } from "#core/api/route.ts";
+import { EXAMPLE_CONVERSION_ID } from "#core/api/sale-fields.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "#core/api/signed-call.ts";
 import { EVENT_NAMES } from "#core/domain/event-name.ts";
 import { type Result, succeed } from "#core/domain/fault.ts";
@@ -63,18 +65,61 @@ const ANSWER = z.discriminatedUnion("outcome", [
 	}),
 ]);
 
-export const ANSWERS_BODY = z.strictObject({
-	answers: z.array(ANSWER).min(1).max(MAX_ANSWERS).describe("The answers in the order of the events."),
+const ANSWERS_BODY = z.strictObject({
+	answers: z
+		.array(ANSWER)
+		.min(1)
+		.max(MAX_ANSWERS)
+		.meta({
+			description: "The answers in the order of the events.",
+			examples: [
+				[
+					{
+						conversionId: EXAMPLE_CONVERSION_ID,
+						event: "conversion.recorded",
+						outcome: "answered",
+						status: 204,
+						tookMs: 12,
+					},
+				],
+			],
+		}),
 });
 
-export function createPostEventAnswers(): Endpoint {
+const KEPT_ANSWERS = z
+	.strictObject({
+		kept: z
+			.int()
+			.min(0)
+			.describe(
+				"Number of answers that were stored for the Integration page. Answers are stored only for the programme's own events, while a stream is open or was open minutes ago, and no more than a person would read.",
+			),
+	})
+	.meta({ description: "The number of stored answers." });
+type KeptAnswers = z.output<typeof KEPT_ANSWERS>;
+
+export const REPORT_ANSWERS: SignedRoute = {
+	caller: "shop",
+	method: "POST",
+	path: "/v1/events/answers",
+	tag: "Events",
+	operationId: "tellAnswers",
+	summary: "Report the results of events on your machine",
+	description: `\`ringback listen\` sends these answers while it forwards events, so that the Integration page can show them. A call may have up to ${MAX_ANSWERS} answers. It does not affect the callbacks to a saved Postback URL.`,
+	body: ANSWERS_BODY,
+	answers: { 200: answer("The number of stored answers.", KEPT_ANSWERS, { kept: 1 }) },
+	faults: ["fields"],
+	plan: createPostEventAnswers,
+};
+
+function createPostEventAnswers(): Endpoint {
 	const rates = createTokenBuckets(ANSWER_RATE);
 	return (call) => {
 		const answers = parseAnswers(call);
 		if (!answers.ok) return refusedPlan(answers);
 		const { programme, nowMs } = call;
 		const { receiver_id: receiverId } = programme;
-		const answer: LonePlan["answer"] = async (trx) => {
+		const store: LonePlan["answer"] = async (trx) => {
 			const listener = await findListener(trx, receiverId);
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(answers.value.map(({ conversionId }) => conversionId))];
@@ -91,12 +136,12 @@ export function createPostEventAnswers(): Endpoint {
 			return succeed({
 				outcome: "HEARD",
 				httpStatus: 200,
-				body: { kept: stored.length },
+				body: { kept: stored.length } satisfies KeptAnswers,
 				conversionId: null,
 				isOfListener: true,
 			});
 		};
-		return { orderId: null, runsAlone: true, requests: [], answer };
+		return { orderId: null, runsAlone: true, requests: [], answer: store };
 	};
 }
 

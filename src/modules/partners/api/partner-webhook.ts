@@ -3,17 +3,11 @@
 import * as z from "zod";
 import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
 import { CONVERSION_ID, SUBJECT_FIELDS } from "#core/api/answers.ts";
-import {
-	AMOUNTS,
-	exampleSentAtMs,
-	type Instance,
-	SOLD_AT_MS,
-	STATE_BY_EVENT,
-	UNSIGNED,
-} from "#core/api/openapi/examples.ts";
+import { AMOUNTS, exampleSentAtMs, SOLD_AT_MS, STATE_BY_EVENT } from "#core/api/openapi/examples.ts";
 import { jsonSchema } from "#core/api/openapi/json-schema.ts";
-import type { Operation, Webhook } from "#core/api/openapi/specification.ts";
+import type { ApiTag, Operation } from "#core/api/openapi/specification.ts";
 import {
+	type DescribedWebhook,
 	EXAMPLE_PATH,
 	type ExampleRequest,
 	headerParameters,
@@ -33,7 +27,11 @@ import {
 import { CREDIT_WORDS } from "../domain/credit.ts";
 import { EXAMPLE_PARTNER_ID, PARTNER_ID } from "./partner-id.ts";
 
-export const PARTNER_CALLBACK_TAG = "Partner callbacks";
+export const PARTNER_CALLBACK_TAG: ApiTag = {
+	name: "Partner callbacks",
+	description:
+		"The service sends a callback to a partner's URL for each status change of a sale that is credited to the partner.",
+};
 
 const { programId, eventType, currency, test, occurredAt } = SUBJECT_FIELDS;
 
@@ -44,7 +42,7 @@ function subId(example: string | null) {
 		.meta({ description: "A sub ID of the click, or null.", examples: [example] });
 }
 
-export const PARTNER_CALLBACK = z
+const PARTNER_CALLBACK = z
 	.strictObject({
 		event: z.enum(EVENT_NAMES).describe("The event's name, as in the header."),
 		conversionId: CONVERSION_ID,
@@ -81,9 +79,11 @@ export const PARTNER_CALLBACK = z
 		description: "The fields of every callback to a partner. It never has an order ID or a customer.",
 	});
 
-export function partnerWebhook({ brand }: Instance): Webhook {
-	return { post: jsonCallback(brand), get: macroCallback(brand) };
-}
+export const PARTNER_WEBHOOK: DescribedWebhook = {
+	name: "partnerCallback",
+	bodies: [PARTNER_CALLBACK],
+	describe: ({ brand }) => ({ post: jsonCallback(brand), get: macroCallback(brand) }),
+};
 
 const SHARED_RULES =
 	"The partner chooses the events. A callback can arrive more than once, and two events of one sale can arrive in any order, so deduplicate on `conversionId` and `event`.";
@@ -103,9 +103,9 @@ function jsonCallback(brand: string): Operation {
 		operationId: "partnerCallback",
 		summary: "A sale of a partner changed its status (JSON)",
 		description: `Sent to the partner's URL for each status change of a sale that is credited to the partner. ${SHARED_RULES} Nothing is sent about a part of an order that is refunded; the next event has the commission that is left.`,
-		tags: [PARTNER_CALLBACK_TAG],
+		tags: [PARTNER_CALLBACK_TAG.name],
 		// Callbacks carry no credentials of the partner. Their signature is described as headers.
-		security: UNSIGNED,
+		security: [],
 		parameters: headerParameters(brand, EVENT_NAMES, example),
 		requestBody: {
 			required: true,
@@ -129,8 +129,8 @@ function macroCallback(brand: string): Operation {
 		operationId: "partnerCallbackByGet",
 		summary: "A sale of a partner changed its status (GET, for trackers)",
 		description: `Sent instead of the JSON form if the partner has chosen GET. The partner's URL has macros in its query, such as \`${EXAMPLE_MACRO_TARGET}\`, and each is replaced with the value of the field, percent-encoded: \`${target}\`. A value that the sale does not have is empty. The macros are ${macros}. Another macro, and a macro in the host or the path, is refused when the URL is saved. Without \`{test}\`, test conversions are not sent, because a tracker would count them. ${SHARED_RULES}`,
-		tags: [PARTNER_CALLBACK_TAG],
-		security: UNSIGNED,
+		tags: [PARTNER_CALLBACK_TAG.name],
+		security: [],
 		parameters: headerParameters(brand, EVENT_NAMES, { event: first, method: "GET", target, body: "" }),
 		responses: receiverAnswers("partner"),
 	};

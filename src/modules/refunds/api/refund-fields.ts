@@ -54,9 +54,6 @@ export const REFUND = z
 	.meta({ id: "Refund", description: "A refund of a part of a conversion's value." });
 export type RefundBody = z.output<typeof REFUND>;
 
-/** Field of the answer to a refund. */
-export const REFUNDED = { refund: REFUND };
-
 export function refundBody({ refund_id, amount, basket_value, reason, at_ms }: StoredRefund): RefundBody {
 	return {
 		refundId: refund_id,

@@ -29,7 +29,7 @@ import { CREDIT_WORDS } from "#modules/partners/domain/credit.ts";
 import { findNamedCredits } from "#modules/partners/store/credits.ts";
 import { findLinkCodes } from "#modules/partners/store/partner-links.ts";
 import { pagePartnerships } from "#modules/partners/store/partnerships.ts";
-import { REFUNDED, refundBody } from "#modules/refunds/api/refund-fields.ts";
+import { REFUND, refundBody } from "#modules/refunds/api/refund-fields.ts";
 import { listRefunds } from "#modules/refunds/store/refunds.ts";
 import {
 	EXAMPLE,
@@ -319,7 +319,7 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 		description:
 			"Has every filter of the page. A page may have fewer items than `limit` before the last one, because some filters are checked row by row.",
 		query: QUERY,
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(NETWORK_CONVERSION, "A page of conversions."),
 			example: { items: [EXAMPLE_CONVERSION], next: null },
@@ -335,9 +335,9 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 		summary: "Show a conversion of any programme",
 		description: "Shows the conversion with its credit and its refunds.",
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The conversion.",
-			schema: z.strictObject({ conversion: NETWORK_CONVERSION, refunds: z.array(REFUNDED.refund) }),
+			schema: z.strictObject({ conversion: NETWORK_CONVERSION, refunds: z.array(REFUND) }),
 			example: { conversion: EXAMPLE_CONVERSION, refunds: [] },
 		},
 		faults: ["one conversion"],
@@ -368,7 +368,7 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 				.optional(),
 			limit: PAGE_QUERY.limit,
 		}),
-		answers: {
+		answer: {
 			description: "The changes.",
 			schema: CHANGES,
 			example: {

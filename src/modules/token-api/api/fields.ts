@@ -36,7 +36,6 @@ export const PAGE_QUERY = {
 			maximum: MAX_PAGE_ROWS,
 			default: DEFAULT_PAGE_ROWS,
 			description: "Maximum number of items on a page.",
-			examples: [DEFAULT_PAGE_ROWS],
 		})
 		.optional(),
 	cursor: z

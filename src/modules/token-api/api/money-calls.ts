@@ -248,7 +248,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		query: z.strictObject({
 			days: z.enum(PERIODS).meta({ description: "Length of the period. 30 by default." }).optional(),
 		}),
-		answers: {
+		answer: {
 			description: "The totals.",
 			schema: TOTALS,
 			example: { countedAt: EXAMPLE.time, currencies: [], days: [] },
@@ -275,7 +275,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 				.optional(),
 			...STATEMENT_QUERY,
 		}),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(STATEMENT, "A page of statements."),
 			example: { items: [EXAMPLE_STATEMENT], next: null },
@@ -301,7 +301,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		summary: "Show a statement",
 		description: "Shows a statement with the part of each programme.",
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The statement.",
 			schema: WHOLE_STATEMENT,
 			example: { statement: EXAMPLE_STATEMENT, lines: [] },
@@ -321,7 +321,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		operationId: "showBalances",
 		summary: "Show what a partner is owed",
 		description: "Shows the account of a partner by currency.",
-		answers: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
+		answer: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
 		faults: ["resource", "payments"],
 		async handle({ path }, { store }) {
 			const partner = await findNamedPartner(store.db, path["partnerId"] ?? "");
@@ -339,7 +339,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		summary: "List the entries of a partner's account, the newest first",
 		description: "Everything that changed what the partner is owed.",
 		query: z.strictObject({ kind: z.enum(ENTRY_KINDS).optional(), ...PAGE_QUERY }),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(ENTRY, "A page of entries."),
 			example: {

@@ -213,7 +213,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		operationId: "listOwnProgrammes",
 		summary: "List your programmes",
 		description: "Lists all programmes that you are or were a partner of.",
-		answers: {
+		answer: {
 			description: "The programmes.",
 			schema: z.strictObject({ items: z.array(OWN_PROGRAMME) }),
 			example: {
@@ -247,7 +247,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "List your conversions, the latest sale first",
 		description: "Lists the sales that are credited to you. Tests are left out.",
 		query: CONVERSIONS_QUERY,
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(OWN_CONVERSION, "A page of conversions."),
 			example: {
@@ -293,7 +293,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "Show your totals by day and sub ID",
 		description: `Adds up the sales of at most ${MAX_SUB_TOTAL_DAYS} days, by status and currency. Totals are counted in the background. While the first count runs, the answer is 503 with \`Retry-After\`.`,
 		query: TOTALS_QUERY,
-		answers: {
+		answer: {
 			description: "The totals.",
 			schema: TOTALS,
 			example: {
@@ -328,7 +328,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "List your links, the newest first",
 		description: "Lists the links of all your programmes.",
 		query: z.strictObject(PAGE_QUERY),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(LINK, "A page of links."),
 			example: { items: [EXAMPLE_LINK], next: null },
@@ -360,7 +360,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		}),
 		sample: { programId: EXAMPLE.programmeId, target: "https://nordlicht.example/", code: "summer" },
 		creates: true,
-		answers: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
+		answer: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
 		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const found = inProgramme(await partnershipsOf(deps, call), call.body.programId);
@@ -375,7 +375,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "List your statements, the newest first",
 		description: "Lists what you earned up to the end of each month, and whether it was paid.",
 		query: z.strictObject(STATEMENT_QUERY),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(STATEMENT, "A page of statements."),
 			example: { items: [EXAMPLE_STATEMENT], next: null },
@@ -396,7 +396,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "Show one of your statements",
 		description: "Shows a statement with the part of each programme.",
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The statement.",
 			schema: WHOLE_STATEMENT,
 			example: { statement: EXAMPLE_STATEMENT, lines: [] },
@@ -411,7 +411,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		operationId: "showOwnBalances",
 		summary: "Show what you are owed",
 		description: "Shows your account by currency.",
-		answers: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
+		answer: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
 		faults: [],
 		async handle(call, { store }) {
 			return succeed({ body: { items: await findBalances(store.reader, partnerIdOf(call)) } });

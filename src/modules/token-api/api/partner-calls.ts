@@ -120,7 +120,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 				.optional(),
 			...PAGE_QUERY,
 		}),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(PARTNER, "A page of partners."),
 			example: { items: [EXAMPLE_PARTNER], next: null },
@@ -157,7 +157,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		}),
 		sample: { reference: "partner-4", name: "Blog", email: "partner@blog.example" },
 		creates: true,
-		answers: {
+		answer: {
 			description: "The partner.",
 			schema: z.strictObject({
 				partner: PARTNER,
@@ -192,7 +192,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		summary: "Show a partner",
 		description: "Shows one partner. Its partnerships are a list of their own.",
 		isResource: true,
-		answers: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
+		answer: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
 		faults: ["resource"],
 		handle: ({ path }, { store }) => answerPartner(store.db, path["partnerId"] ?? ""),
 	}),
@@ -206,7 +206,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		body: z.strictObject({ name: z.string(), site: z.string() }).partial(),
 		sample: { name: "Blog" },
 		isResource: true,
-		answers: { description: "The partner as it is now.", schema: PARTNER, example: EXAMPLE_PARTNER },
+		answer: { description: "The partner as it is now.", schema: PARTNER, example: EXAMPLE_PARTNER },
 		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["partnerId"] ?? "";
@@ -228,7 +228,7 @@ const partnerRoutes: readonly TokenRoute[] = [
 		body: z.strictObject({ endsClicks: ENDS_CLICKS }),
 		sample: { endsClicks: false },
 		isResource: true,
-		answers: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
+		answer: { description: "The partner.", schema: PARTNER, example: EXAMPLE_PARTNER },
 		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["partnerId"] ?? "";
@@ -397,7 +397,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 				.optional(),
 			...PAGE_QUERY,
 		}),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(PARTNERSHIP, "A page of partnerships."),
 			example: { items: [EXAMPLE_PARTNERSHIP], next: null },
@@ -433,7 +433,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		}),
 		sample: { programId: EXAMPLE.programmeId, partnerId: EXAMPLE.partnerId },
 		creates: true,
-		answers: { description: "The partnership.", schema: PARTNERSHIP, example: EXAMPLE_PARTNERSHIP },
+		answer: { description: "The partnership.", schema: PARTNERSHIP, example: EXAMPLE_PARTNERSHIP },
 		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const { db } = deps.store;
@@ -459,7 +459,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		summary: "Show a partnership",
 		description: "Shows a partnership with its own commission and its coupon codes.",
 		isResource: true,
-		answers: { description: "The partnership.", schema: PARTNERSHIP, example: EXAMPLE_PARTNERSHIP },
+		answer: { description: "The partnership.", schema: PARTNERSHIP, example: EXAMPLE_PARTNERSHIP },
 		faults: ["resource"],
 		handle: ({ path }, { store }) => answerPartnership(store.db, path["partnershipId"] ?? ""),
 	}),
@@ -473,7 +473,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		body: COMMISSION_CHANGE,
 		sample: { commission: { percent: "10" } },
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The partnership as it is now.",
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
@@ -497,7 +497,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		body: z.strictObject({ code: z.string().meta({ examples: ["SUMMER10"] }) }),
 		sample: { code: "SUMMER10" },
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The partnership as it is now.",
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
@@ -518,7 +518,7 @@ const partnershipRoutes: readonly TokenRoute[] = [
 		description:
 			"Sales with the code credit nobody from now on. If the partner does not have it, nothing changes.",
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The partnership as it is now.",
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
@@ -547,7 +547,7 @@ function stateRoute(operationId: string, verb: "end" | "resume", summary: string
 		body: verb === "end" ? z.strictObject({ endsClicks: ENDS_CLICKS }) : z.strictObject({}),
 		sample: {},
 		isResource: true,
-		answers: {
+		answer: {
 			description: "The partnership as it is now.",
 			schema: PARTNERSHIP,
 			example: EXAMPLE_PARTNERSHIP,
@@ -640,7 +640,7 @@ const linkRoutes: readonly TokenRoute[] = [
 		summary: "List the links of a partnership, the newest first",
 		description: "Links are never removed. Those of an ended partnership lead to the shop and credit nobody.",
 		query: z.strictObject(PAGE_QUERY),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(LINK, "A page of links."),
 			example: { items: [EXAMPLE_LINK], next: null },
@@ -667,7 +667,7 @@ const linkRoutes: readonly TokenRoute[] = [
 		body: z.strictObject(LINK_INPUT),
 		sample: { target: "https://nordlicht.example/", code: "summer" },
 		creates: true,
-		answers: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
+		answer: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
 		faults: ["resource", "reference", "value"],
 		async handle(call, deps) {
 			const found = await findNamedPartnership(deps.store.db, call.path["partnershipId"] ?? "");

@@ -301,7 +301,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 				.optional(),
 			...PAGE_QUERY,
 		}),
-		answers: {
+		answer: {
 			description: "The page.",
 			schema: pageOf(PROGRAMME, "A page of programmes."),
 			example: { items: [EXAMPLE_PROGRAMME], next: null },
@@ -342,7 +342,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 			ownerEmail: "owner@nordlicht.example",
 		},
 		creates: true,
-		answers: {
+		answer: {
 			description: "The programme.",
 			schema: CREATED_PROGRAMME,
 			example: { programme: EXAMPLE_PROGRAMME, owner: null },
@@ -376,7 +376,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		summary: "Show a programme",
 		description: "Shows a programme with its terms and its settings for partners.",
 		isResource: true,
-		answers: { description: "The programme.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		answer: { description: "The programme.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
 		faults: ["resource"],
 		handle: ({ path }, { store }) => answerProgramme(store.db, path["programmeId"] ?? ""),
 	}),
@@ -391,7 +391,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		body: CHANGE,
 		sample: { commission: { percent: "9" } },
 		isResource: true,
-		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		answer: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
 		faults: ["sale", "event type", "resource", "precondition", "value"],
 		async handle(call, deps) {
 			const { body } = call;
@@ -415,7 +415,7 @@ const programmeRoutes: readonly TokenRoute[] = [
 		body: SETTINGS_CHANGE,
 		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
 		isResource: true,
-		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		answer: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
 		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
@@ -481,7 +481,7 @@ function archiveRoute(
 		summary,
 		description: `${rule} If it is repeated, nothing changes.`,
 		isResource: true,
-		answers: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
+		answer: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
 		faults: ["resource", "precondition", "value"],
 		async handle(call, deps) {
 			const publicId = call.path["programmeId"] ?? "";
@@ -545,7 +545,7 @@ const keyRoutes: readonly TokenRoute[] = [
 		operationId: "listKeys",
 		summary: "List the API keys of a programme",
 		description: `Lists all usable keys, and after them the newest revoked ones, at most ${MAX_REVOKED_LISTED}.`,
-		answers: {
+		answer: {
 			description: "The keys.",
 			schema: z.strictObject({ items: z.array(KEY) }),
 			example: { items: [EXAMPLE_KEY] },
@@ -576,7 +576,7 @@ const keyRoutes: readonly TokenRoute[] = [
 		}),
 		sample: { reference: "shop-17-key", name: "Shop server" },
 		creates: true,
-		answers: {
+		answer: {
 			description: "The key, which is shown only now.",
 			schema: ISSUED_KEY,
 			example: { id: EXAMPLE.keyId, key: "rbk_example", secret: "rbs_example" },
@@ -602,7 +602,7 @@ const keyRoutes: readonly TokenRoute[] = [
 		operationId: "revokeKey",
 		summary: "Revoke an API key",
 		description: "Requests with the key are refused from this moment on. A revoked key cannot be restored.",
-		answers: {
+		answer: {
 			description: "The key is revoked.",
 			schema: z.strictObject({ id: z.string() }),
 			example: { id: EXAMPLE.keyId },
@@ -632,7 +632,7 @@ const personRoutes: readonly TokenRoute[] = [
 		}),
 		sample: { email: "owner@nordlicht.example", role: "owner" },
 		creates: true,
-		answers: {
+		answer: {
 			description: "The invitation.",
 			schema: SENT_LINK,
 			example: { email: "owner@nordlicht.example", isMailed: true, link: null },

@@ -1,11 +1,11 @@
-// The form of a call of the network's and the partners' APIs. One table of such routes (TOKEN_CALLS in site-modules.ts)
-// drives the routing, the OpenAPI document and the test of rights.
+// The form of a call of the network's and the partners' APIs, and what its handler gets and answers.
 
 import type * as z from "zod";
 import type { AppDeps } from "#core/api/deps.ts";
+import type { ApiTag } from "#core/api/openapi/specification.ts";
+import type { TokenCallDescription } from "#core/api/route.ts";
 import type { NetworkTallies } from "#core/conversions/tally.ts";
-import type { TokenRight } from "#core/domain/api-token.ts";
-import type { FaultKind, Result } from "#core/domain/fault.ts";
+import type { Result } from "#core/domain/fault.ts";
 import type { MailDispatcher } from "#core/mail/dispatcher.ts";
 import type { TokenHolder } from "#core/people/actor.ts";
 import type { FoundToken } from "#core/store/queries/api-tokens.ts";
@@ -42,53 +42,35 @@ export interface TokenAnswer<Body> {
 	isNew?: boolean;
 }
 
-/** Kinds of faults that every call with a token can be refused with. */
-export const COMMON_FAULT_KINDS = [
-	"token",
-	"token rate",
-	"fields",
-	"own",
-] as const satisfies readonly FaultKind[];
-type CommonFaultKind = (typeof COMMON_FAULT_KINDS)[number];
+/** Heading of the calls of the network. */
+export const NETWORK_TAG: ApiTag = {
+	name: "Network API",
+	description: "Programs of the network read and administer with an API token. These calls are not signed.",
+};
+/** Heading of the calls of a partner. */
+export const PARTNER_TAG: ApiTag = {
+	name: "Partner API",
+	description: "Programs of a partner read its data and create links with an API token. They are not signed.",
+};
 
-interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, Answer extends z.ZodType> {
-	method: "GET" | "POST" | "PATCH" | "DELETE";
-	/** Path with its parameters in braces, such as "/v1/network/programmes/{programmeId}". */
-	path: string;
-	right: TokenRight;
-	operationId: string;
-	summary: string;
-	description: string;
+/** A call with a token. `handle` gets what the schemas of the call have checked. */
+export interface TokenRoute extends TokenCallDescription {
+	handle(call: TokenCall<unknown, unknown>, deps: TokenApiDeps): Promise<Result<TokenAnswer<unknown>>>;
+}
+
+interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, Answer extends z.ZodType>
+	extends Omit<TokenCallDescription, "caller" | "tag" | "answers" | "isResource"> {
 	query?: Query;
 	body?: Body;
-	/** An example of the body. */
 	sample?: z.input<Body>;
-	/** Description, schema and example of the answer. */
-	answers: {
-		description: string;
-		schema: Answer;
-		example: z.output<Answer>;
-	};
-	/**
-	 * True if the answer is one resource. It then has an ETag, with which the caller asks whether the resource has changed
-	 * (If-None-Match), or makes sure that it has not (If-Match).
-	 */
+	answer: { description: string; schema: Answer; example?: z.output<Answer> };
 	isResource?: boolean;
-	/** True if the call may answer 201. */
+	/** True if the call creates something. It then answers 201, or 200 if the reference was used before. */
 	creates?: boolean;
-	/** Kinds of faults that this call can be refused with, in addition to those of every call with a token. */
-	faults: readonly Exclude<FaultKind, CommonFaultKind | "inbound log">[];
 	handle(
 		call: TokenCall<z.output<Query>, z.output<Body>>,
 		deps: TokenApiDeps,
 	): Promise<Result<TokenAnswer<z.output<Answer>>>>;
-}
-
-/** A route whose types of query, body and answer are no longer known. Only `route` creates it, which checks them. */
-export interface TokenRoute
-	extends Omit<RouteDefinition<z.ZodObject, z.ZodObject, z.ZodType>, "handle" | "sample"> {
-	sample?: object;
-	handle(call: TokenCall<unknown, unknown>, deps: TokenApiDeps): Promise<Result<TokenAnswer<unknown>>>;
 }
 
 export function route<
@@ -96,20 +78,20 @@ export function route<
 	Body extends z.ZodObject = z.ZodObject<Record<never, never>>,
 	Answer extends z.ZodType = z.ZodType,
 >(definition: RouteDefinition<Query, Body, Answer>): TokenRoute {
-	const { handle, ...rest } = definition;
+	const { handle, answer, isResource = false, creates = false, ...words } = definition;
+	const { description } = answer;
 	return {
-		...(rest as Omit<TokenRoute, "handle">),
+		...words,
+		caller: "token",
+		tag: (words.right === "partner" ? PARTNER_TAG : NETWORK_TAG).name,
+		isResource,
+		answers: creates
+			? {
+					201: { ...answer, description: `${description} It was created now.` },
+					200: { ...answer, description: `${description} It was created before, with the same reference.` },
+				}
+			: { 200: answer },
 		// The cast is safe, because token-call.ts parses query and body with the schemas of this very route.
 		handle: (call, deps) => handle(call as TokenCall<z.output<Query>, z.output<Body>>, deps),
 	};
-}
-
-/** Returns the names of the parameters in the path of a route. */
-export function pathNames({ path }: Pick<TokenRoute, "path">): string[] {
-	return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-}
-
-/** Returns the path in the notation of Hono, such as "/v1/network/programmes/:programmeId". */
-export function honoPath({ path }: Pick<TokenRoute, "path">): string {
-	return path.replace(/\{(\w+)\}/g, ":$1");
 }

@@ -11,6 +11,7 @@ import type { AppContext } from "#core/api/deps.ts";
 import { readInboundCall } from "#core/api/inbound-log.ts";
 import { problemAnswer, SAFE_HEADERS } from "#core/api/problem.ts";
 import { checkFields, MAX_BODY_BYTES, parseJson, parseQuery, readBody } from "#core/api/read-request.ts";
+import { pathNames } from "#core/api/route.ts";
 import type { SignedCalls } from "#core/api/signed-call.ts";
 import { TOKEN_RIGHT_WORDS, type TokenRight, tokenGrants } from "#core/domain/api-token.ts";
 import { type Fault, fault, faultOf, type Result, refuse, succeed } from "#core/domain/fault.ts";
@@ -20,7 +21,7 @@ import type { Admission } from "../../../concurrency/admission.ts";
 import { createTokenBuckets, type Rate } from "../../../concurrency/rate-limit.ts";
 import { createTokenHolders, type KnownToken } from "../use-cases/token-holders.ts";
 import { tagOf, tagsMatch } from "./entity-tag.ts";
-import { pathNames, type TokenAnswer, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
+import type { TokenAnswer, TokenApiDeps, TokenCall, TokenRoute } from "./route.ts";
 
 /**
  * Rate of calls with one token of the network, or with all tokens of a partner. A portal that sets up a whole network
@@ -189,7 +190,7 @@ async function readFields(c: AppContext, { body: schema }: TokenRoute): Promise<
 
 function writeAnswer(
 	c: AppContext,
-	{ isResource = false, method }: TokenRoute,
+	{ isResource, method }: TokenRoute,
 	{ body, isNew = false }: TokenAnswer<unknown>,
 ): Response {
 	const text = JSON.stringify(body);
