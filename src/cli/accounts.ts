@@ -35,8 +35,9 @@ export const userCreateCommand = workplaceCommand({
 		});
 		if (!created.ok) return created;
 		const { kind, email, public_id } = created.value;
+		const place = { kind: kind === "staff" ? "staff" : "account" } as const;
 		const createdLine = `Made ${kind === "staff" ? "staff" : "shop person"} ${email} (${public_id}).`;
-		const renewed = await renewLink(workplace, COMMAND_LINE, created.value.id, null);
+		const renewed = await renewLink(workplace, COMMAND_LINE, created.value.id, place);
 		if (!renewed.ok) return renewed;
 		const about = `The link to choose a password, good once and for seven days.${renewed.value.isMailed ? " It is being mailed, too." : ""}`;
 		const next = mustUseProvider(workplace, created.value)

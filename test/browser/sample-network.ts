@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import type { ProgrammeRole } from "#core/domain/roles.ts";
 import { DAY_MS, HOUR_MS, QUARTER_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
-import { invitePerson } from "#core/people/invitations.ts";
+import { invite, inviteStaff } from "#core/people/invitations.ts";
 import { issueKey } from "#core/programmes/keys.ts";
 import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import { noteFirstCallback } from "#core/store/queries/receivers.ts";
@@ -126,14 +126,11 @@ async function findByPath({ store }: Service, path: string): Promise<Programme> 
 /** Invites people who do not join yet. Resolves to the invitation link of a viewer. */
 async function inviteMore(service: Service, programme: Programme): Promise<string> {
 	const deps = { ...service, publicUrl: service.url };
-	const invite = async (email: string, role: ProgrammeRole) =>
-		expectValue(
-			await invitePerson(deps, { email, membership: { programme, role }, invitedBy: COMMAND_LINE }),
-		);
-	await invite("buchhaltung@nordlicht.example", "developer");
-	const colleague = { email: "tomasz@network.example", membership: null, invitedBy: COMMAND_LINE };
-	expectValue(await invitePerson(deps, colleague));
-	return (await invite("vera@nordlicht.example", "viewer")).link ?? "";
+	const inviteAs = async (role: ProgrammeRole, email: string) =>
+		expectValue(await invite(deps, COMMAND_LINE, { kind: "programme", programme, role }, email));
+	await inviteAs("developer", "buchhaltung@nordlicht.example");
+	expectValue(await inviteStaff(deps, COMMAND_LINE, "tomasz@network.example"));
+	return (await inviteAs("viewer", "vera@nordlicht.example")).link ?? "";
 }
 
 /** Adds a partner with a clicked link and every third sale of the programme. Resolves to the path of the partner's pages. */

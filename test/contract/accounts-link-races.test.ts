@@ -13,7 +13,7 @@ import { type Auth, changeWithSession, revokeSessions } from "#core/people/auth.
 import { finishCompanySignIn, startCompanySignIn } from "#core/people/company-sign-in.ts";
 import type { CompanySignIn } from "#core/people/deps.ts";
 import { findDevice } from "#core/people/device-cookie.ts";
-import { inviteByMember, invitePerson, makePasswordLink } from "#core/people/invitations.ts";
+import { invite, inviteStaff, makePasswordLink } from "#core/people/invitations.ts";
 import { changePassword } from "#core/people/passwords.ts";
 import { createPerson } from "#core/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "#core/people/programme-people.ts";
@@ -70,11 +70,7 @@ mainlyOn("PostgreSQL", "links while access ends", (database) => {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const made = Promise.all([
 				makePasswordLink(depsOf(database.store), leaver.actor, boss.person.id, null),
-				invitePerson(depsOf(database.store), {
-					email: newEmail("network"),
-					membership: null,
-					invitedBy: leaver.actor,
-				}),
+				inviteStaff(depsOf(database.store), leaver.actor, newEmail("network")),
 			]);
 			const ended = deactivateStaff(depsOf(database.rival), boss.actor, leaver.person.public_id);
 			const [links, removed] = await Promise.all([made, ended]);
@@ -91,7 +87,12 @@ mainlyOn("PostgreSQL", "links while access ends", (database) => {
 			for (const { person } of [owner, leaver])
 				await addToProgramme(database.store.db, programme.id, person.id, "owner");
 			const [, removed] = await Promise.all([
-				inviteByMember(depsOf(database.store), leaver.actor, { programme, role: "owner" }, newEmail("shop")),
+				invite(
+					depsOf(database.store),
+					leaver.actor,
+					{ kind: "programme", programme, role: "owner" },
+					newEmail("shop"),
+				),
 				removePerson(depsOf(database.rival), owner.actor, programme, leaver.person.public_id),
 			]);
 			expectValue(removed);
@@ -106,14 +107,14 @@ mainlyOn("PostgreSQL", "links while access ends", (database) => {
 			for (const { person } of [owner, lowered]) {
 				await addToProgramme(database.store.db, programme.id, person.id, "owner");
 			}
-			const membership = { programme, role: "owner" } as const;
+			const place = { kind: "programme", programme, role: "owner" } as const;
 			const [, changed] = await Promise.all([
-				inviteByMember(depsOf(database.store), lowered.actor, membership, newEmail("shop")),
+				invite(depsOf(database.store), lowered.actor, place, newEmail("shop")),
 				changeRole(depsOf(database.rival), owner.actor, programme, lowered.person.public_id, "developer"),
 			]);
 			expectValue(changed);
 			deepEqual(await openLinksOf(lowered.person), []);
-			const late = await inviteByMember(depsOf(database.store), lowered.actor, membership, newEmail("shop"));
+			const late = await invite(depsOf(database.store), lowered.actor, place, newEmail("shop"));
 			equal(
 				late.ok ? "invited" : late.fault.code,
 				"not_allowed",

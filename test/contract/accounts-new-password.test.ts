@@ -5,7 +5,7 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { MINUTE_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
-import { invitePerson, makeOperatorLink } from "#core/people/invitations.ts";
+import { inviteStaff, makeOperatorLink } from "#core/people/invitations.ts";
 import { LIMITS, useLimits } from "#core/people/limits.ts";
 import type { Person } from "#core/store/queries/people.ts";
 import {
@@ -53,7 +53,7 @@ mainlyOn("SQLite", "a new password after many wrong ones", (database) => {
 
 	test("choosing a first password by an invitation signs the person in, even at the address that sent wrong passwords", async () => {
 		const [email, address] = [newEmail("network"), newAddress()];
-		const invited = await invitePerson(site.deps, { email, membership: null, invitedBy: COMMAND_LINE });
+		const invited = await inviteStaff(site.deps, COMMAND_LINE, email);
 		const link = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
 		await guessUntilRefused(email, address);
 		const browser = site.browser({ address });

@@ -4,7 +4,7 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
-import { invitePerson } from "#core/people/invitations.ts";
+import { inviteStaff } from "#core/people/invitations.ts";
 import { useLimits } from "#core/people/limits.ts";
 import { makeFirstStaffPath } from "#core/people/sign-in-links.ts";
 import { markCodeSpent } from "#core/store/queries/authenticators.ts";
@@ -98,7 +98,7 @@ mainlyOn("SQLite", "signing in", (database) => {
 		const away = site.browser();
 		await away.open("/forgot-password");
 		await away.submit("/forgot-password", { email: staff.email });
-		await invitePerson(site.deps, { email: newEmail("network"), membership: null, invitedBy: COMMAND_LINE });
+		await inviteStaff(site.deps, COMMAND_LINE, newEmail("network"));
 		const { db } = database.store;
 		const expiresAtMs = site.deps.clock.nowMs() + 600_000;
 		await insertChallenge(db, { tokenHash: "hash", personId: staff.id, expiresAtMs });

@@ -8,7 +8,7 @@ import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { createMailDispatcher } from "#core/mail/dispatcher.ts";
 import { tellChanges } from "#core/mail/tell.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
-import { invitePerson, renewLink } from "#core/people/invitations.ts";
+import { inviteStaff, renewLink } from "#core/people/invitations.ts";
 import { issueKey, revokeKey } from "#core/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "#core/programmes/postback-url.ts";
 import {
@@ -269,10 +269,9 @@ for (const kind of kindsMainly("SQLite")) {
 			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock }) };
 			const email = "new@network.example";
-			const input = { email, membership: null, invitedBy: COMMAND_LINE };
-			const links = [expectValue(await invitePerson(dying, input)).link];
+			const links = [expectValue(await inviteStaff(dying, COMMAND_LINE, email)).link];
 			const person = await setup.person(email);
-			links.push(expectValue(await renewLink(dying, COMMAND_LINE, person.id, null)).link);
+			links.push(expectValue(await renewLink(dying, COMMAND_LINE, person.id, { kind: "staff" })).link);
 			service.mails.wake();
 			await setup.until(() => setup.mail.mails.length === 2);
 			for (const [index, { to, text }] of setup.mail.mails.entries()) {
@@ -300,8 +299,7 @@ for (const kind of kindsMainly("SQLite")) {
 		test("without PUBLIC_URL, links and the sender line name the listening port", async (t) => {
 			const setup = await startSetup(t, kind, { withoutPublicUrl: true });
 			const service = setup.service();
-			const input = { email: "new@network.example", membership: null, invitedBy: COMMAND_LINE };
-			expectValue(await invitePerson(service, input));
+			expectValue(await inviteStaff(service, COMMAND_LINE, "new@network.example"));
 			await setup.until(() => setup.mail.mails.length === 1);
 			const addresses = setup.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];
 			deepEqual(addresses, [service.url, service.url]);

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "../domain/time.ts";
-import { composeAccessMail, composeInvitationMail, composeResetMail } from "./letters.ts";
+import { composeAccessMail, composeInvitationMail, composeOfferMail, composeResetMail } from "./letters.ts";
 
 const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
 
 test("a mail has its link on a line of its own, says how long it works, and is not sent after that", () => {
-	const membership = { programme: { id: 1, name: "Shop" }, role: "owner" } as const;
-	for (const isByOwner of [false, true]) {
-		const mail = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner });
+	const place = { kind: "programme", programme: { id: 1, name: "Shop" }, role: "owner" } as const;
+	for (const compose of [composeInvitationMail, composeOfferMail]) {
+		const mail = compose(TO, LINK, place, null);
 		assert.match(mail.text, new RegExp(`7 days:\n${LINK}\n`));
 		assert.match(mail.text, /did not expect/);
 		assert.equal(mail.subject, 'You\'re invited to manage "Shop"');
@@ -19,17 +19,17 @@ test("a mail has its link on a line of its own, says how long it works, and is n
 	assert.match(reset.text, new RegExp(`one hour:\n${LINK}\n`));
 	assert.match(reset.text, /ignore this mail/);
 	assert.equal(reset.goodForMs, HOUR_MS);
-	assert.match(composeAccessMail(TO, membership, "https://ringback.example").text, /\/sign-in\n/);
+	assert.match(composeAccessMail(TO, place, "https://ringback.example").text, /\/sign-in\n/);
 });
 
 test("the only link in an invitation is ours, whatever the programme is called", () => {
 	const programmeName =
 		'Shop". Confirm at https://evil.example/login\r\nBcc: all@shop.example\n\nClick www.evil.example';
-	const membership = { programme: { id: 1, name: programmeName }, role: "developer" } as const;
+	const place = { kind: "programme", programme: { id: 1, name: programmeName }, role: "developer" } as const;
 	for (const { subject, text } of [
-		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: false }),
-		composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: true, inviter: "o@evil.example" }),
-		composeAccessMail(TO, membership, "https://ringback.example"),
+		composeInvitationMail(TO, LINK, place, null),
+		composeOfferMail(TO, LINK, place, "o@evil.example"),
+		composeAccessMail(TO, place, "https://ringback.example"),
 	]) {
 		assert.doesNotMatch(subject, /[\r\n]/);
 		assert.doesNotMatch(text, /^(?:Bcc|Click)/m);
@@ -49,25 +49,25 @@ test("an invitation names the role, and a viewer is not asked to manage the prog
 		["developer", 'You\'re invited to "Shop" as a developer', /Your role: developer\..*cannot approve/],
 		["viewer", 'You\'re invited to "Shop" as a viewer', /Your role: viewer\..*changes nothing/],
 	] as const) {
-		const membership = { programme: { id: 1, name: "Shop" }, role };
-		for (const isByOwner of [false, true]) {
-			const mail = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner });
+		const place = { kind: "programme", programme: { id: 1, name: "Shop" }, role } as const;
+		for (const compose of [composeInvitationMail, composeOfferMail]) {
+			const mail = compose(TO, LINK, place, null);
 			assert.equal(mail.subject, subject);
 			assert.match(mail.text, says);
 		}
 	}
-	const staff = composeInvitationMail(TO, LINK, { kind: "staff", membership: null, isByOwner: false });
+	const staff = composeInvitationMail(TO, LINK, { kind: "staff" }, null);
 	assert.equal(staff.subject, "You're invited to join the network's staff");
 });
 
 test("an invitation as a partner names the commission, and for how many days a click counts", () => {
 	const offer = { programmeName: "Shop", commissions: ["8 % of the basket", "5.00 EUR for each lead"] };
-	const offers = [
+	const conditions = [
 		{ ...offer, clickDays: 30 },
 		{ programmeName: "www.evil.example", commissions: ["2.00 EUR for each conversion"], clickDays: 1 },
 	];
-	const membership = { partner: { name: "Blog" }, offers };
-	const { text } = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: false });
+	const place = { kind: "partner", partner: { id: 1, name: "Blog" }, conditions } as const;
+	const { text } = composeInvitationMail(TO, LINK, place, null);
 	assert.ok(
 		text.includes(
 			'Your commission in the programme "Shop":\n- 8 % of the basket\n- 5.00 EUR for each lead\nA click on your link counts for 30 days.\n',
@@ -82,7 +82,8 @@ test("an invitation as a partner names the commission, and for how many days a c
 });
 
 test("a person with an account is informed that they are a partner now, and gets no set-up link", () => {
-	const { text } = composeAccessMail(TO, { partner: { name: "Blog" } }, "https://ringback.example");
+	const place = { kind: "partner", partner: { id: 1, name: "Blog" } } as const;
+	const { text } = composeAccessMail(TO, place, "https://ringback.example");
 	assert.match(text, /Sign in as usual:\nhttps:\/\/ringback\.example\/sign-in\n/);
 	assert.match(text, /If you did not expect this mail, ask the network's staff\./);
 	assert.doesNotMatch(text, /ignore/);

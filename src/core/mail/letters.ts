@@ -3,36 +3,14 @@
 // strangers chose is quoted. network-mailer adds the lines that say who sends the mail.
 
 import { quote } from "../domain/mail-text.ts";
-import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
+import type { Conditions, Place, ProgrammePlace, SharedPlace } from "../domain/place.ts";
+import { type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
-import type { Programme } from "../store/queries/programmes.ts";
-import type { Partner } from "../store/tables/partners.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
 /** Time after which a mail without a link is out of date and no longer sent. */
 const NEWS_MS = 2 * DAY_MS;
-
-/**
- * The programme or partner that a person is invited to or has joined. A partner may come from an accepted
- * application.
- */
-type Membership =
-	| { programme: Pick<Programme, "name">; role: ProgrammeRole }
-	| {
-			partner: Pick<Partner, "name">;
-			accepted?: Pick<Programme, "name"> | undefined;
-			offers?: readonly Offer[] | undefined;
-	  };
-
-/** The conditions of a programme for a partner. */
-export interface Offer {
-	programmeName: string;
-	/** Commissions in words, such as "8 % of the basket". */
-	commissions: readonly string[];
-	/** Number of days for which a click counts. */
-	clickDays: number;
-}
 
 /**
  * Number of days for which an invitation is valid. It covers a holiday weekend, and is short in case somebody
@@ -40,46 +18,55 @@ export interface Offer {
  */
 export const INVITATION_DAYS = 7;
 
-/**
- * Composes an invitation. Staff and the command line invite people whose account already exists but has no
- * password. An owner invites the reader of a mailbox, and the page that the link opens finds out whether that
- * person needs a password.
- */
+/** Composes an invitation to a person who was admitted already, and only has to choose a password. */
 export function composeInvitationMail(
 	to: string,
 	link: string,
-	{
-		kind,
-		membership,
-		isByOwner,
-		inviter = null,
-	}: {
-		kind: PersonKind;
-		membership: Membership | null;
-		isByOwner: boolean;
-		/** Email address of the colleague who invites, or null if the reader may not know who it is. */
-		inviter?: string | null;
-	},
+	place: Place,
+	/** Email address of the colleague who invites, or null if the reader may not know who it is. */
+	inviter: string | null,
 ): WrittenMail {
-	const what = kind === "staff" ? "join the network's staff" : "manage a programme";
-	const { subject, lines } =
-		membership === null
-			? { subject: `You're invited to ${what}`, lines: [`You are invited to ${what}.`] }
-			: inviteTo(membership);
-	const otherwise = isByOwner
-		? "nothing changes unless you accept"
-		: "nothing happens unless you open the link";
+	return invitation(to, link, place, inviter, {
+		linkPurpose: "to choose your password",
+		otherwise: "nothing happens unless you open the link",
+	});
+}
+
+/**
+ * Composes an invitation that must be accepted. It is for the reader of a mailbox, and the page that the link opens
+ * finds out whether that person needs a password.
+ */
+export function composeOfferMail(
+	to: string,
+	link: string,
+	place: SharedPlace,
+	inviter: string | null,
+): WrittenMail {
+	return invitation(to, link, place, inviter, {
+		linkPurpose: "to accept",
+		otherwise: "nothing changes unless you accept",
+	});
+}
+
+function invitation(
+	to: string,
+	link: string,
+	place: Place,
+	inviter: string | null,
+	{ linkPurpose, otherwise }: { linkPurpose: string; otherwise: string },
+): WrittenMail {
+	const { subject, lines } = sayInvited(place);
 	return letter(to, subject, INVITATION_DAYS * DAY_MS, [
 		...lines,
 		...(inviter === null ? [] : [`The invitation comes from ${quote(inviter)}.`]),
-		...openLink(isByOwner ? "to accept" : "to choose your password", link, `${INVITATION_DAYS} days`),
+		...openLink(linkPurpose, link, `${INVITATION_DAYS} days`),
 		`If you did not expect this mail, ignore it: ${otherwise}.`,
 	]);
 }
 
 /** Composes the mail to a person who can already sign in and now has access to something new. */
-export function composeAccessMail(to: string, membership: Membership, publicUrl: string): WrittenMail {
-	const { subject, lines } = inviteTo(membership, true);
+export function composeAccessMail(to: string, place: SharedPlace, publicUrl: string): WrittenMail {
+	const { subject, lines } = place.kind === "programme" ? sayAdded(place) : sayInvited(place);
 	return letter(to, subject, NEWS_MS, [
 		...lines,
 		`\nSign in as usual:\n${publicUrl}/sign-in\n`,
@@ -91,8 +78,8 @@ export function composeAccessMail(to: string, membership: Membership, publicUrl:
  * Composes the mail to an accepted applicant who has an earlier invitation that is still valid. The link in
  * that invitation gives access to the partner, too.
  */
-export function composeAcceptedMail(to: string, membership: Membership): WrittenMail {
-	const { subject, lines } = inviteTo(membership);
+export function composeAcceptedMail(to: string, place: SharedPlace): WrittenMail {
+	const { subject, lines } = sayInvited(place);
 	return letter(to, subject, NEWS_MS, [
 		...lines,
 		"\nYou have an invitation to this network that is still valid. Open the link in that mail to choose your password. If you cannot find it, ask the network's staff for a new one.\n",
@@ -100,38 +87,60 @@ export function composeAcceptedMail(to: string, membership: Membership): Written
 	]);
 }
 
-/** Returns the subject and lines that describe the membership. A viewer is not invited to manage anything. */
-function inviteTo(membership: Membership, isThere = false): { subject: string; lines: string[] } {
-	if ("role" in membership) {
-		const { programme, role } = membership;
-		const name = quote(programme.name);
-		if (isThere) {
-			const added = `The programme ${name} has been added to your account.`;
-			return { subject: `You now have access to ${name}`, lines: [added, sayRole(role)] };
+interface Opening {
+	subject: string;
+	lines: string[];
+}
+
+/** Returns the beginning of an invitation. A viewer is not invited to manage anything. */
+function sayInvited(place: Place): Opening {
+	switch (place.kind) {
+		case "staff":
+			return sayInvitedTo("join the network's staff");
+		case "account":
+			return sayInvitedTo("manage a programme");
+		case "programme": {
+			const name = quote(place.programme.name);
+			const to = place.role === "owner" ? `manage ${name}` : `${name} as a ${place.role}`;
+			return {
+				subject: `You're invited to ${to}`,
+				lines: [`You are invited to the programme ${name}.`, sayRole(place.role)],
+			};
 		}
-		const to = role === "owner" ? `manage ${name}` : `${name} as a ${role}`;
-		return {
-			subject: `You're invited to ${to}`,
-			lines: [`You are invited to the programme ${name}.`, sayRole(role)],
-		};
+		case "partner": {
+			const name = quote(place.partner.name);
+			const programme = place.accepted && quote(place.accepted.name);
+			const what = programme
+				? `Your application to the programme ${programme} was accepted. Your partner account is ${name}.`
+				: `You are invited as the partner ${name}.`;
+			return {
+				subject: programme
+					? `Your application as a partner was accepted: ${programme}`
+					: `You're invited as a partner: ${name}`,
+				lines: [
+					`${what} Sign in to create links, and to see your sales and earnings.`,
+					...(place.conditions ?? []).flatMap(sayConditions),
+				],
+			};
+		}
+		default:
+			return place satisfies never;
 	}
-	const name = quote(membership.partner.name);
-	const programme = membership.accepted && quote(membership.accepted.name);
-	const what = programme
-		? `Your application to the programme ${programme} was accepted. Your partner account is ${name}.`
-		: `You are invited as the partner ${name}.`;
+}
+
+function sayInvitedTo(what: string): Opening {
+	return { subject: `You're invited to ${what}`, lines: [`You are invited to ${what}.`] };
+}
+
+function sayAdded({ programme, role }: ProgrammePlace): Opening {
+	const name = quote(programme.name);
 	return {
-		subject: programme
-			? `Your application as a partner was accepted: ${programme}`
-			: `You're invited as a partner: ${name}`,
-		lines: [
-			`${what} Sign in to create links, and to see your sales and earnings.`,
-			...(membership.offers ?? []).flatMap(sayOffer),
-		],
+		subject: `You now have access to ${name}`,
+		lines: [`The programme ${name} has been added to your account.`, sayRole(role)],
 	};
 }
 
-function sayOffer({ programmeName, commissions, clickDays }: Offer): string[] {
+function sayConditions({ programmeName, commissions, clickDays }: Conditions): string[] {
 	return [
 		"",
 		`Your commission in the programme ${quote(programmeName)}:`,

@@ -3,7 +3,6 @@
 
 import { readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
-import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -16,7 +15,6 @@ import {
 import { hasPassword, setPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
-import type { Programme } from "../store/queries/programmes.ts";
 import {
 	isInvitedToProgrammeOf,
 	lockAccess,
@@ -25,7 +23,6 @@ import {
 	spendSignInLink,
 } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import type { Partner } from "../store/tables/partners.ts";
 import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
@@ -36,7 +33,7 @@ import { findOrCreatePerson, parseEmail } from "./people.ts";
 import {
 	findSignInLink,
 	linkNotValid,
-	type Membership,
+	type OfferedPlace,
 	type OpenedSignInLink,
 	readSignInLink,
 } from "./sign-in-links.ts";
@@ -63,11 +60,8 @@ export interface Acceptance {
 export interface AcceptedSignInLink {
 	purpose: SignInLinkPurpose;
 	person: Person;
-	/** The programme to which an owner invited the person, or null for other links. */
-	programme: Programme | null;
-	role: ProgrammeRole | null;
-	/** The partner whose people invited the person to join it, or null for other links. */
-	partner: Partner | null;
+	/** The programme or partner whose invitation the person accepted, or null for other links. */
+	place: OfferedPlace | null;
 	/** True if `ringback user link` or the first start printed the link. It was not mailed. */
 	isFromOperator: boolean;
 	/** Whether the entered password is now the person's password. */
@@ -115,7 +109,7 @@ export async function acceptSignInLink(
 		const whyNot = await whyOnlyStaffAdd(trx, opened);
 		if (whyNot !== null) return refuse("not_allowed", whyNot);
 		if (!(await spendSignInLink(trx, link.id))) return linkNotValid();
-		const nothingElse = { programme: null, role: null, partner: null, ended: null };
+		const nothingElse = { place: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		const hasNewPassword = needsPassword(opened);
 		const isFromOperator = OPERATORS.includes(link.purpose);
@@ -148,8 +142,7 @@ async function validateAcceptance(
 }
 
 function needsPassword(opened: OpenedSignInLink): boolean {
-	if (opened.kind === "programme" || opened.kind === "partner") return !opened.hasAccount;
-	return opened.kind !== "address";
+	return opened.kind === "offer" ? !opened.hasAccount : opened.kind !== "address";
 }
 
 async function useLink(
@@ -168,28 +161,19 @@ async function useLink(
 		case "join": {
 			const person = await join(trx, await lockOpened(trx, opened), entry, null, nowMs, opened.inviter);
 			for (const partner of await listPartnersOf(trx, person.id)) {
-				await noteJoinedPartner(trx, person, partner, nowMs);
+				await noteJoined(trx, person, { kind: "partner", partner }, nowMs);
 			}
 			return { person };
 		}
-		case "programme": {
-			const { programme, role, email } = opened;
-			const person = await findOrCreatePerson(trx, deps, email, "shop");
-			await addToProgramme(trx, programme.id, person.id, role);
-			if (!opened.hasAccount) {
-				return { person: await join(trx, person, entry, opened, nowMs), programme, role };
-			}
+		case "offer": {
+			const { place } = opened;
+			const person = await findOrCreatePerson(trx, deps, opened.email, "shop");
+			if (place.kind === "partner") await addPartnerPerson(trx, place.partner.id, person.id);
+			else await addToProgramme(trx, place.programme.id, person.id, place.role);
+			if (!opened.hasAccount) return { person: await join(trx, person, entry, place, nowMs), place };
 			// If the person chose a password with another link a moment ago, that password stays.
-			await noteJoined(trx, person, opened, nowMs);
-			return { person, programme, role };
-		}
-		case "partner": {
-			const { partner, email } = opened;
-			const person = await findOrCreatePerson(trx, deps, email, "shop");
-			await addPartnerPerson(trx, partner.id, person.id);
-			if (!opened.hasAccount) return { person: await join(trx, person, entry, opened, nowMs), partner };
-			await noteJoinedPartner(trx, person, partner, nowMs);
-			return { person, partner };
+			await noteJoined(trx, person, place, nowMs);
+			return { person, place };
 		}
 		case "address": {
 			const person = await lockOpened(trx, opened);
@@ -221,7 +205,7 @@ async function join(
 	trx: Db,
 	person: Locked<Person>,
 	{ name, passwordHash, address }: Entry,
-	membership: Membership | { partner: Partner } | null,
+	place: OfferedPlace | null,
 	nowMs: number,
 	/** Email address of the colleague who invited a member of the staff, or null if nobody did. */
 	inviter: string | null = null,
@@ -234,33 +218,25 @@ async function join(
 		// All staff are mailed, because a thief may have sent the invitation in a colleague's session.
 		const note = { personId: person.id, action: "staff.joined", subject: person.email } as const;
 		await noteAudit(trx, { ...note, detail: inviter }, nowMs);
-	} else if (membership !== null && "partner" in membership) {
-		await noteJoinedPartner(trx, person, membership.partner, nowMs);
 	} else {
-		await noteJoined(trx, person, membership, nowMs);
+		await noteJoined(trx, person, place, nowMs);
 	}
 	return { ...person, name };
 }
 
 async function noteJoined(
 	trx: Db,
-	person: Person,
-	membership: Membership | null,
+	{ id: personId, email }: Person,
+	place: OfferedPlace | null,
 	nowMs: number,
 ): Promise<void> {
-	const { id: personId, email: subject } = person;
-	const note = { personId, programmeId: membership?.programme.id ?? null, action: "person.joined" } as const;
-	await noteAudit(trx, { ...note, subject, detail: membership?.role ?? null }, nowMs);
-}
-
-/** Records that a person joined a partner. The partner's other people are mailed, and no programme's owners are. */
-async function noteJoinedPartner(
-	trx: Db,
-	{ id: personId, email: detail }: Person,
-	{ public_id: subject }: Partner,
-	nowMs: number,
-): Promise<void> {
-	await noteAudit(trx, { personId, action: "partner.person_joined", subject, detail }, nowMs);
+	if (place?.kind === "partner") {
+		// The partner's other people are mailed about it, and no programme's owners are.
+		const note = { personId, action: "partner.person_joined", subject: place.partner.public_id } as const;
+		return noteAudit(trx, { ...note, detail: email }, nowMs);
+	}
+	const note = { personId, programmeId: place?.programme.id ?? null, action: "person.joined" } as const;
+	await noteAudit(trx, { ...note, subject: email, detail: place?.role ?? null }, nowMs);
 }
 
 const ONLY_STAFF_ADD_TO_PARTNER =
@@ -274,17 +250,15 @@ const ONLY_STAFF_ADD_TO_PROGRAMME =
  * have added them.
  */
 async function whyOnlyStaffAdd(trx: Db, opened: OpenedSignInLink): Promise<string | null> {
-	if (opened.kind === "partner") {
-		const { partner, person, email } = opened;
-		const hasRole = person !== null && (await hasRoleInProgrammeOf(trx, partner.id, person.id));
-		const mayDecide = hasRole || (await isInvitedToProgrammeOf(trx, partner.id, email));
+	if (opened.kind !== "offer") return null;
+	const { place, person, email } = opened;
+	if (place.kind === "partner") {
+		const hasRole = person !== null && (await hasRoleInProgrammeOf(trx, place.partner.id, person.id));
+		const mayDecide = hasRole || (await isInvitedToProgrammeOf(trx, place.partner.id, email));
 		return mayDecide ? ONLY_STAFF_ADD_TO_PARTNER : null;
 	}
-	if (opened.kind === "programme" && opened.person !== null) {
-		const isPaid = await signsInForPartnerOf(trx, opened.programme.id, opened.person.id);
-		return isPaid ? ONLY_STAFF_ADD_TO_PROGRAMME : null;
-	}
-	return null;
+	const isPaid = person !== null && (await signsInForPartnerOf(trx, place.programme.id, person.id));
+	return isPaid ? ONLY_STAFF_ADD_TO_PROGRAMME : null;
 }
 
 /**

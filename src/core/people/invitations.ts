@@ -1,13 +1,19 @@
-// Invitations, and password links that staff make for people. Staff may know who has an account, so their
-// invitation creates the account, or adds the programme to it, at once. An invitation by an owner or by a
-// partner's people must not reveal who has an account. It has no effect until somebody who reads the mailbox
-// accepts it.
+// Invitations, and password links that staff make for people. Staff may know who has an account, so they admit a
+// person, which creates the account and adds the programme or partner to it at once. An invitation by an owner or by a
+// partner's people must not reveal who has an account. It is an offer, which has no effect until somebody who reads the
+// mailbox accepts it.
 
 import { judgeErasedPartner, judgeErasedPerson } from "../domain/erasure.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Place, SharedPlace } from "../domain/place.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
-import { composeAcceptedMail, composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
+import {
+	composeAcceptedMail,
+	composeAccessMail,
+	composeInvitationMail,
+	composeOfferMail,
+} from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { addPartnerPerson, signsInFor } from "../store/queries/partner-people.ts";
@@ -43,18 +49,11 @@ import {
 import type { AccountsDeps, CompanySignIn } from "./deps.ts";
 import { LIMITS, mailUseOf, useLimits } from "./limits.ts";
 import { findOrCreatePerson, parseEmail } from "./people.ts";
-import { findColleague, issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
+import { findColleague, issueSignInLink } from "./sign-in-links.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
 	publicUrl: string;
-}
-
-export interface InvitationInput {
-	email: string;
-	/** The programme or partner that the person is invited to, or null for an invitation to the staff. */
-	membership: Membership | PartnerMembership | null;
-	invitedBy: Actor;
 }
 
 export interface SentLink {
@@ -73,105 +72,153 @@ export interface SentLink {
 	isInvitedAlready: boolean;
 }
 
-export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
-	const email = parseEmail(input.email);
-	if (!email.ok) return email;
-	const { membership, invitedBy } = input;
-	return sendAs(deps, invitedBy, email.value, invitationPermission(membership), async (trx) => {
-		if (membership !== null && "partner" in membership) {
-			const partner = await findPartnerById(trx, membership.partner.id);
+/**
+ * Invites a person to a programme or partner. The network's staff, the command line and the service admit the person,
+ * and its own people make an offer.
+ */
+export async function invite(
+	deps: InvitationsDeps,
+	actor: Actor,
+	place: SharedPlace,
+	emailText: string,
+): Promise<Result<SentLink>> {
+	const parsed = parseEmail(emailText);
+	if (!parsed.ok) return parsed;
+	const email = parsed.value;
+	if (actor.kind === "shop") return sendOffer(deps, actor, place, email, detailOf(place));
+	return sendAs(deps, actor, email, permissionFor(place), async (trx) => {
+		if (place.kind === "partner") {
+			const partner = await findPartnerById(trx, place.partner.id);
 			const judged = partner === undefined ? succeed(true) : judgeErasedPartner(partner);
 			if (!judged.ok) return judged;
 		}
-		const found = await findOrCreateInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
+		const found = await findOrCreateInvitee(trx, deps, email, "shop");
 		if (!found.ok) return found;
-		if (membership !== null && "role" in membership && !(await mayBeInvited(trx, found.value, membership))) {
-			return alreadyThere(email.value);
+		const person = found.value;
+		if (place.kind === "programme") {
+			const present = await findRole(trx, place.programme.id, person.id);
+			// A person who was invited with the same role, and has not joined yet, may be invited again.
+			const isInvited = present === place.role && !(await hasPassword(trx, person.id));
+			if (present !== undefined && !isInvited) return alreadyThere(place, email);
 		}
-		return succeed(await welcomePerson(trx, deps, found.value, membership, invitedBy));
+		return succeed(await admit(trx, deps, person, place, actor));
+	});
+}
+
+/** Invites a person to the network's staff. */
+export async function inviteStaff(
+	deps: InvitationsDeps,
+	actor: Actor,
+	emailText: string,
+): Promise<Result<SentLink>> {
+	const email = parseEmail(emailText);
+	if (!email.ok) return email;
+	return sendAs(deps, actor, email.value, STAFF, async (trx) => {
+		const found = await findOrCreateInvitee(trx, deps, email.value, "staff");
+		return found.ok ? succeed(await admit(trx, deps, found.value, { kind: "staff" }, actor)) : found;
 	});
 }
 
 /**
- * Adds a person to a programme or partner and, if they have no password yet, makes a link with which they
- * choose one. It runs in the caller's transaction, which also stores the mail. The caller calls `mails.wake`
- * afterwards. A person whose account was deactivated may sign in again.
+ * Adds a person to a place at once and, if they have no password yet, makes a link with which they choose one. It runs in
+ * the caller's transaction, which also stores the mail. The caller calls `mails.wake` afterwards. A person whose account
+ * was deactivated may sign in again.
  */
-export async function welcomePerson(
+export async function admit(
 	trx: Db,
 	deps: Omit<InvitationsDeps, "store">,
 	person: Locked<Person>,
-	/**
-	 * The programme or partner. Null for staff, and for a person of a shop whom the command line created.
-	 */
-	membership: Membership | PartnerMembership | null,
+	place: Place,
 	inviter: AuditedActor,
-	isRenewed = false,
+): Promise<SentLink> {
+	if (place.kind === "programme") {
+		await addToProgramme(trx, place.programme.id, person.id, place.role);
+		await removeProgrammeInvitation(trx, place.programme.id, person.email);
+	} else if (place.kind === "partner") {
+		await addPartnerPerson(trx, place.partner.id, person.id);
+		await removePartnerInvitation(trx, place.partner.id, person.email);
+	}
+	await noteInvited(trx, deps, inviter, place, person.email, detailOf(place));
+	return sendWayIn(trx, deps, person, place, inviter);
+}
+
+/** Mails a person how they get in, which is a link only if they have no password yet. */
+async function sendWayIn(
+	trx: Db,
+	deps: Omit<InvitationsDeps, "store">,
+	person: Locked<Person>,
+	place: Place,
+	inviter: AuditedActor,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
-	const { id: personId, email, kind } = person;
-	const programmeId = programmeIdOf(membership);
-	const madeBy = personIdOf(inviter);
-	if (membership !== null && !isRenewed) await addMembership(trx, membership, person);
-	const note = { personId: madeBy, programmeId, action: "person.invited", subject: email } as const;
-	const detail = isRenewed ? "new link" : nameMembership(person, membership);
-	await noteAudit(trx, { ...note, detail }, deps.clock.nowMs());
+	const { id: personId, email } = person;
+	const isShared = place.kind === "programme" || place.kind === "partner";
 	if (await hasPassword(trx, personId)) {
-		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
+		if (isShared) await mails.enqueue(trx, composeAccessMail(email, place, publicUrl));
 		return describeSent(deps, inviter, { email, link: null });
 	}
-	if (isAccepted(membership) && (await hasOpenInvitation(trx, personId, deps.clock.nowMs()))) {
-		await mails.enqueue(trx, composeAcceptedMail(email, membership));
+	// Anybody can apply with another person's address, so an accepted application must not replace an invitation that the
+	// person already has.
+	const isAccepted = place.kind === "partner" && place.accepted !== undefined;
+	if (isAccepted && (await hasOpenInvitation(trx, personId, deps.clock.nowMs()))) {
+		await mails.enqueue(trx, composeAcceptedMail(email, place));
 		return describeSent(deps, inviter, { email, link: null, isInvitedAlready: true });
 	}
 	await updatePerson(trx, person, { deactivated_at_ms: null });
-	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
-	const path = await issueSignInLink(trx, deps, { purpose, personId, programmeId, madeBy });
+	const isForStaff = place.kind === "staff";
+	const madeBy = personIdOf(inviter);
+	const path = await issueSignInLink(trx, deps, {
+		purpose: isForStaff ? "staff_invitation" : "programme_invitation",
+		personId,
+		programmeId: programmeIdOf(place),
+		madeBy,
+	});
 	const link = `${publicUrl}${path}`;
 	// An applicant whom a shop accepted does not learn which of its people did.
-	const colleague = kind === "staff" ? await findColleague(trx, madeBy, kind) : null;
-	await mails.enqueue(
-		trx,
-		composeInvitationMail(email, link, { kind, membership, isByOwner: false, inviter: colleague }),
-	);
+	const colleague = isForStaff ? await findColleague(trx, madeBy, "staff") : null;
+	await mails.enqueue(trx, composeInvitationMail(email, link, place, colleague));
 	return describeSent(deps, inviter, { email, link });
 }
 
-/**
- * Returns whether the membership comes from an application that was accepted. Anybody can apply with another
- * person's address, so such a membership must not replace an invitation that the person already has.
- */
-function isAccepted(membership: Membership | PartnerMembership | null): membership is PartnerMembership {
-	return membership !== null && "accepted" in membership && membership.accepted !== undefined;
-}
-
-function nameMembership({ kind }: Person, membership: Membership | PartnerMembership | null): string {
-	if (membership === null) return kind;
-	return "role" in membership ? membership.role : membership.partner.name;
-}
-
-/** Returns the id of the programme that the person is invited to, or null for staff and partners. */
-/** Returns the permission to invite people to a programme, to a partner or, without a membership, to the staff. */
-function invitationPermission(membership: Membership | PartnerMembership | null): Permission {
-	if (membership === null) return STAFF;
-	return "role" in membership ? inProgramme(membership.programme.id) : forPartner(membership.partner.id);
-}
-
-function programmeIdOf(membership: Membership | PartnerMembership | null): number | null {
-	return membership !== null && "role" in membership ? membership.programme.id : null;
-}
-
-async function addMembership(
+async function noteInvited(
 	trx: Db,
-	membership: Membership | PartnerMembership,
-	{ id, email }: Person,
+	{ clock }: Pick<InvitationsDeps, "clock">,
+	inviter: AuditedActor,
+	place: Place,
+	email: string,
+	detail: string,
 ): Promise<void> {
-	if (!("role" in membership)) {
-		await addPartnerPerson(trx, membership.partner.id, id);
-		return removePartnerInvitation(trx, membership.partner.id, email);
+	const note = { personId: personIdOf(inviter), programmeId: programmeIdOf(place), subject: email, detail };
+	await noteAudit(trx, { ...note, action: "person.invited" }, clock.nowMs());
+}
+
+/** Returns what an audit entry says about an invitation to the place. */
+function detailOf(place: Place): string {
+	switch (place.kind) {
+		case "staff":
+			return "staff";
+		case "account":
+			return "shop";
+		case "programme":
+			return place.role;
+		case "partner":
+			return place.partner.name;
+		default:
+			return place satisfies never;
 	}
-	await addToProgramme(trx, membership.programme.id, id, membership.role);
-	await removeProgrammeInvitation(trx, membership.programme.id, email);
+}
+
+/** Detail of an audit entry about an invitation that replaces an earlier one. */
+const NEW_LINK = "new link";
+
+/** Returns the permission to invite people to the place. */
+function permissionFor(place: Place): Permission {
+	if (place.kind === "programme") return inProgramme(place.programme.id);
+	return place.kind === "partner" ? forPartner(place.partner.id) : STAFF;
+}
+
+function programmeIdOf(place: Place): number | null {
+	return place.kind === "programme" ? place.programme.id : null;
 }
 
 /**
@@ -191,70 +238,57 @@ export async function findOrCreateInvitee(
 }
 
 /**
- * Returns whether the person is new to the programme, or was invited with the same role and has not joined
- * yet.
+ * Sends the open invitation of an owner or of a partner's people again, with a new link. It stays an offer, also if staff
+ * send it.
  */
-async function mayBeInvited(trx: Db, { id }: Person, { programme, role }: Membership): Promise<boolean> {
-	const present = await findRole(trx, programme.id, id);
-	return present === undefined || (present === role && !(await hasPassword(trx, id)));
-}
-
-function alreadyThere(email: string): ReturnType<typeof refuse> {
-	const text = `${email} is in this programme already. Change their role, or send a new link, in the list above.`;
-	return refuse("email_taken", text, "email");
-}
-
-/** Invites a person to a programme in the name of its owner, or to a partner in the name of one of its people. */
-export async function inviteByMember(
+export function renewOffer(
 	deps: InvitationsDeps,
-	member: PersonActor,
-	membership: Membership | PartnerMembership,
-	emailText: string,
-	isRenewed = false,
+	actor: PersonActor,
+	place: SharedPlace,
+	email: string,
 ): Promise<Result<SentLink>> {
-	const parsed = parseEmail(emailText);
-	if (!parsed.ok) return parsed;
-	const email = parsed.value;
-	const programmeId = programmeIdOf(membership);
-	const target =
-		"role" in membership ? { programmeId, role: membership.role } : { partnerId: membership.partner.id };
-	return sendAs(deps, member, email, invitationPermission(membership), async (trx) => {
-		const { personId } = member;
+	return sendOffer(deps, actor, place, email, NEW_LINK);
+}
+
+/** Mails a link with which the reader of a mailbox accepts the invitation. */
+function sendOffer(
+	deps: InvitationsDeps,
+	actor: PersonActor,
+	place: SharedPlace,
+	email: string,
+	detail: string,
+): Promise<Result<SentLink>> {
+	return sendAs(deps, actor, email, permissionFor(place), async (trx) => {
+		const { personId: madeBy } = actor;
 		const invitee = await findPersonByEmail(trx, email);
 		// This refusal reveals nothing new, because the page already shows the list of people.
-		if (invitee !== undefined && (await isMember(trx, membership, invitee.id))) {
-			return "role" in membership ? alreadyThere(email) : signsInAlready(email);
-		}
-		const order = { purpose: "programme_invitation", email, ...target, madeBy: personId } as const;
+		if (invitee !== undefined && (await belongsTo(trx, place, invitee.id))) return alreadyThere(place, email);
+		const target =
+			place.kind === "programme"
+				? { programmeId: place.programme.id, role: place.role }
+				: { partnerId: place.partner.id };
+		const order = { purpose: "programme_invitation", email, ...target, madeBy } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
-		const note = { personId, programmeId, action: "person.invited", subject: email } as const;
-		const detail = "role" in membership ? membership.role : membership.partner.name;
-		await noteAudit(trx, { ...note, detail: isRenewed ? "new link" : detail }, deps.clock.nowMs());
-		const colleague = await findColleague(trx, personId, "shop");
-		const mail = composeInvitationMail(email, link, {
-			kind: "shop",
-			membership,
-			isByOwner: true,
-			inviter: colleague,
-		});
+		await noteInvited(trx, deps, actor, place, email, detail);
+		const mail = composeOfferMail(email, link, place, await findColleague(trx, madeBy, "shop"));
 		// Staff already see every programme and partner. They get no mail, and the sender does not learn that the
 		// address belongs to staff.
 		await deps.mails.enqueue(trx, { ...mail, isWithheld: invitee?.kind === "staff" });
-		return succeed(describeSent(deps, member, { email, link }));
+		return succeed(describeSent(deps, actor, { email, link }));
 	});
 }
 
-async function isMember(
-	trx: Db,
-	membership: Membership | PartnerMembership,
-	personId: number,
-): Promise<boolean> {
-	if ("partner" in membership) return signsInFor(trx, membership.partner.id, personId);
-	return (await findRole(trx, membership.programme.id, personId)) !== undefined;
+async function belongsTo(trx: Db, place: SharedPlace, personId: number): Promise<boolean> {
+	if (place.kind === "partner") return signsInFor(trx, place.partner.id, personId);
+	return (await findRole(trx, place.programme.id, personId)) !== undefined;
 }
 
-function signsInAlready(email: string): ReturnType<typeof refuse> {
-	return refuse("email_taken", `${email} signs in for this partner already.`, "email");
+function alreadyThere({ kind }: SharedPlace, email: string): ReturnType<typeof refuse> {
+	const text =
+		kind === "programme"
+			? `${email} is in this programme already. Change their role, or send a new link, in the list above.`
+			: `${email} signs in for this partner already.`;
+	return refuse("email_taken", text, "email");
 }
 
 /**
@@ -265,23 +299,20 @@ export async function renewLink(
 	deps: InvitationsDeps,
 	actor: Actor,
 	personId: number,
-	/**
-	 * The programme or partner on whose page the link was requested. Null for the list of staff and for the
-	 * command line.
-	 */
-	membership: Membership | PartnerMembership | null,
+	/** The place on whose page the link was requested. */
+	place: Place,
 ): Promise<Result<SentLink>> {
-	const programmeId = programmeIdOf(membership);
 	if (await hasPassword(deps.store.db, personId)) {
-		return makePasswordLink(deps, actor, personId, programmeId);
+		return makePasswordLink(deps, actor, personId, programmeIdOf(place));
 	}
 	const { email } = await requirePerson(deps, personId);
-	return sendAs(deps, actor, email, invitationPermission(membership), async (trx) => {
+	return sendAs(deps, actor, email, permissionFor(place), async (trx) => {
 		const person = await lockPerson(trx, "id", personId);
 		if (person === undefined) throw new Error("people are never deleted");
 		const judged = judgeErasedPerson(person);
 		if (!judged.ok) return judged;
-		return succeed(await welcomePerson(trx, deps, person, membership, actor, true));
+		await noteInvited(trx, deps, actor, place, email, NEW_LINK);
+		return succeed(await sendWayIn(trx, deps, person, place, actor));
 	});
 }
 

@@ -21,13 +21,7 @@ import type { Db } from "../store/store.ts";
 import { inProgramme, type PersonActor, SIGNED_IN, type SignedInPerson, STAFF, transactAs } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess, endRightsIn, previewEnding } from "./end-access.ts";
-import {
-	type InvitationsDeps,
-	inviteByMember,
-	invitePerson,
-	renewLink,
-	type SentLink,
-} from "./invitations.ts";
+import { type InvitationsDeps, invite, renewLink, renewOffer, type SentLink } from "./invitations.ts";
 import { parseRole } from "./people.ts";
 
 type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
@@ -44,9 +38,7 @@ export async function inviteToProgramme(
 ): Promise<Result<SentLink>> {
 	const role = parseRole(input.role);
 	if (!role.ok) return role;
-	const membership = { programme, role: role.value };
-	if (actor.kind === "shop") return inviteByMember(deps, actor, membership, input.email);
-	return invitePerson(deps, { email: input.email, membership, invitedBy: actor });
+	return invite(deps, actor, { kind: "programme", programme, role: role.value }, input.email);
 }
 
 export async function renewProgrammeLink(
@@ -58,12 +50,12 @@ export async function renewProgrammeLink(
 	const invitation = await findProgrammeInvitation(deps.store.db, programme.id, publicId);
 	if (invitation !== undefined) {
 		const { role, email } = invitation;
-		return inviteByMember(deps, actor, { programme, role }, email, true);
+		return renewOffer(deps, actor, { kind: "programme", programme, role }, email);
 	}
 	const found = await findMember(deps.store.db, programme, publicId);
 	if (!found.ok) return found;
 	const { person, role } = found.value;
-	return renewLink(deps, actor, person.id, { programme, role });
+	return renewLink(deps, actor, person.id, { kind: "programme", programme, role });
 }
 
 export interface RoleChanged {
@@ -222,7 +214,7 @@ export async function renewStaffLink(
 	publicId: string,
 ): Promise<Result<SentLink>> {
 	const person = await findStaff(deps, publicId);
-	return person.ok ? renewLink(deps, actor, person.value.id, null) : person;
+	return person.ok ? renewLink(deps, actor, person.value.id, { kind: "staff" }) : person;
 }
 
 /**

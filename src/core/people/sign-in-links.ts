@@ -5,7 +5,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { PersonKind, ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import { INVITATION_DAYS, type Offer } from "../mail/letters.ts";
+import { INVITATION_DAYS } from "../mail/letters.ts";
 import { listPartnersOf } from "../store/queries/partner-people.ts";
 import { findPartnerById } from "../store/queries/partners.ts";
 import { hasPassword, hasStaffWithPassword } from "../store/queries/passwords.ts";
@@ -43,20 +43,10 @@ const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
 	address_mail: HOUR_MS,
 };
 
-/** A programme, and the role that a person has or is offered there. */
-export interface Membership {
-	programme: Pick<Programme, "id" | "name">;
-	role: ProgrammeRole;
-}
-
-/** A partner that a person is invited to sign in for. */
-export interface PartnerMembership {
-	partner: Pick<Partner, "id" | "name">;
-	/** The programme that accepted the person's application, or undefined if there was no application. */
-	accepted?: Pick<Programme, "name"> | undefined;
-	/** The conditions of the partner's programmes, for the mail. */
-	offers?: readonly Offer[] | undefined;
-}
+/** The programme or partner that an owner or a partner's people invited a person to. */
+export type OfferedPlace =
+	| { kind: "programme"; programme: Programme; role: ProgrammeRole }
+	| { kind: "partner"; partner: Partner };
 
 export interface SignInLinkOrder {
 	purpose: SignInLinkPurpose;
@@ -131,22 +121,12 @@ export type OpenedSignInLink =
 	 * they were invited for. `inviter` is the colleague who invited a member of the staff. See `findColleague`.
 	 */
 	| { kind: "join"; person: Person; partnerName: string | null; inviter: string | null }
-	/** An owner's invitation to a programme. `person` is null if the address has no account yet. */
+	/** An invitation by an owner or by a partner's people. `person` is null if the address has no account yet. */
 	| {
-			kind: "programme";
+			kind: "offer";
 			email: string;
 			person: Person | null;
-			programme: Programme;
-			role: ProgrammeRole;
-			hasAccount: boolean;
-			inviter: string | null;
-	  }
-	/** An invitation by a partner's people. `person` is null if the address has no account yet. */
-	| {
-			kind: "partner";
-			email: string;
-			person: Person | null;
-			partner: Partner;
+			place: OfferedPlace;
 			hasAccount: boolean;
 			inviter: string | null;
 	  }
@@ -183,11 +163,7 @@ async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLin
 	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
 	// An invitation by an owner or by a partner's people is for an email address. An invitation by staff is for a
 	// person, who already has their role.
-	if (purpose === "programme_invitation" && email !== null) {
-		return link.partner_id === null
-			? openOwnersInvitation(db, link, email)
-			: openPartnersInvitation(db, link, link.partner_id, email);
-	}
+	if (purpose === "programme_invitation" && email !== null) return openOffer(db, link, email);
 	const person = personId === null ? undefined : await findPersonById(db, personId);
 	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
 	if (purpose === "address_mail") {
@@ -213,34 +189,27 @@ export async function findColleague(db: Db, madeBy: number | null, kind: PersonK
 	return inviter?.kind === kind ? inviter.email : null;
 }
 
-async function openOwnersInvitation(
-	db: Db,
-	{ programme_id: programmeId, role, made_by: madeBy }: SignInLink,
-	email: string,
-): Promise<OpenedSignInLink | undefined> {
-	if (programmeId === null || role === null) return undefined;
-	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
+async function openOffer(db: Db, link: SignInLink, email: string): Promise<OpenedSignInLink | undefined> {
+	const place = await readPlace(db, link);
 	const person = await findPersonByEmail(db, email);
-	// Staff see every programme without having a role in it, so they have nothing to accept.
-	if (programme === undefined || person?.kind === "staff") return undefined;
+	// Staff see every programme and partner without belonging to it, so they have nothing to accept.
+	if (place === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
-	const inviter = await findColleague(db, madeBy, "shop");
-	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount, inviter };
+	const inviter = await findColleague(db, link.made_by, "shop");
+	return { kind: "offer", email, person: person ?? null, place, hasAccount, inviter };
 }
 
-async function openPartnersInvitation(
+async function readPlace(
 	db: Db,
-	{ made_by: madeBy }: SignInLink,
-	partnerId: number,
-	email: string,
-): Promise<OpenedSignInLink | undefined> {
-	const partner = await findPartnerById(db, partnerId);
-	const person = await findPersonByEmail(db, email);
-	// Staff see every partner without signing in for it, so they have nothing to accept.
-	if (partner === undefined || person?.kind === "staff") return undefined;
-	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
-	const inviter = await findColleague(db, madeBy, "shop");
-	return { kind: "partner", email, person: person ?? null, partner, hasAccount, inviter };
+	{ programme_id: programmeId, role, partner_id: partnerId }: SignInLink,
+): Promise<OfferedPlace | undefined> {
+	if (partnerId !== null) {
+		const partner = await findPartnerById(db, partnerId);
+		return partner && { kind: "partner", partner };
+	}
+	if (programmeId === null || role === null) return undefined;
+	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
+	return programme && { kind: "programme", programme, role };
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {

@@ -15,12 +15,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
 import { COMMAND_LINE, type PersonActor, STAFF, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import {
-	findOrCreateInvitee,
-	type InvitationsDeps,
-	type SentLink,
-	welcomePerson,
-} from "../people/invitations.ts";
+import { admit, findOrCreateInvitee, type InvitationsDeps, type SentLink } from "../people/invitations.ts";
 import { mailUseOf, useLimits } from "../people/limits.ts";
 import { parseEmail } from "../people/people.ts";
 import type { Locked } from "../store/locked.ts";
@@ -205,7 +200,8 @@ async function giveOwner(
 	programme: Programme,
 ): Promise<SentLink | null> {
 	if (way.kind === "invited") {
-		return welcomePerson(trx, { ...deps, ...way }, owner, { programme, role: "owner" }, way.actor);
+		const place = { kind: "programme", programme, role: "owner" } as const;
+		return admit(trx, { ...deps, ...way }, owner, place, way.actor);
 	}
 	await addToProgramme(trx, programme.id, owner.id, "owner");
 	const note =

@@ -8,7 +8,7 @@ import { failDeliveries } from "../../../test/support/undelivered.ts";
 import { SITE_LISTS } from "../../site-modules.ts";
 import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/roles.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
-import { invitePerson } from "../people/invitations.ts";
+import { invite } from "../people/invitations.ts";
 import { activateSecret, prepareSecret } from "../programmes/signing-secret.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
 import type { Route } from "./routes.ts";
@@ -88,8 +88,8 @@ test("a page offers its reader every action that they may take, and no other", a
 	const { site, programme } = shop;
 	// The pages need people to act on, and a secret in each state, so that they offer every action.
 	await site.addOwner(programme);
-	const membership = { programme, role: "viewer" } as const;
-	await invitePerson(site.deps, { email: newEmail("shop"), membership, invitedBy: COMMAND_LINE });
+	const asViewer = { kind: "programme", programme, role: "viewer" } as const;
+	await invite(site.deps, COMMAND_LINE, asViewer, newEmail("shop"));
 	const prepared = await prepareSecret(site.deps, programme.public_id, COMMAND_LINE);
 	assert.ok(prepared.ok);
 	await activateSecret(site.deps, programme.public_id, prepared.value.secretId, COMMAND_LINE);

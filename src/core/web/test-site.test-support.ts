@@ -16,6 +16,7 @@ import { createMigratedSqlite } from "../../../test/support/sqlite-database.ts";
 import { type AllDeps, createApp } from "../../app.ts";
 import { createRandom } from "../../outside/random.ts";
 import type { AuditAction } from "../domain/action.ts";
+import type { ProgrammePlace } from "../domain/place.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
@@ -23,8 +24,7 @@ import { createNetworkMailer } from "../mail/network-mailer.ts";
 import { tellChanges, tellNotices } from "../mail/tell.ts";
 import { acceptSignInLink } from "../people/accept-sign-in-link.ts";
 import { createAuth } from "../people/auth.ts";
-import { invitePerson } from "../people/invitations.ts";
-import type { Membership } from "../people/sign-in-links.ts";
+import { invite, inviteStaff } from "../people/invitations.ts";
 import type { DiskSpace, Mail, Mailer } from "../ports.ts";
 import { createKnownNetwork } from "../store/queries/known-network.ts";
 import type { Person } from "../store/queries/people.ts";
@@ -149,8 +149,11 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		return answer;
 	};
 
-	async function join(email: string, name: string, membership: Membership | null): Promise<Person> {
-		const invited = await invitePerson(deps, { email, membership, invitedBy: COMMAND_LINE });
+	/** Lets a person join a programme, or the staff if the place is null. */
+	async function join(email: string, name: string, place: ProgrammePlace | null): Promise<Person> {
+		const invited = await (place === null
+			? inviteStaff(deps, COMMAND_LINE, email)
+			: invite(deps, COMMAND_LINE, place, email));
 		assert.ok(invited.ok && invited.value.link !== null);
 		const token = new URL(invited.value.link).pathname.split("/").at(-1) ?? "";
 		const accepted = await acceptSignInLink({ ...deps, auth }, token, { email, name, password: PASSWORD });
@@ -189,8 +192,9 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			),
 		addStaff: (email = newEmail("network"), name = "Sam Staff") => join(email, name, null),
 		addOwner: (programme, email = newEmail("shop"), name = "Olga Owner") =>
-			join(email, name, { programme, role: "owner" }),
-		addPerson: (programme, role) => join(newEmail("shop"), `Some ${role}`, { programme, role }),
+			join(email, name, { kind: "programme", programme, role: "owner" }),
+		addPerson: (programme, role) =>
+			join(newEmail("shop"), `Some ${role}`, { kind: "programme", programme, role }),
 		async signIn({ email }) {
 			const browser = new Browser(request, { nowMs: () => nowMs });
 			await browser.open("/sign-in");

@@ -6,7 +6,7 @@
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
-import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
+import { inviteStaff, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
 import {
 	changeRole,
 	deactivateStaff,
@@ -73,7 +73,7 @@ export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme } = groupHere(c);
 	const [actor, email] = [page.actorOf(c), typed.email.trim()];
 	const invited = await (programme === undefined
-		? invitePerson(deps, { email, membership: null, invitedBy: actor })
+		? inviteStaff(deps, actor, email)
 		: inviteToProgramme(deps, actor, programme, { email, role: typed.role }));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPeople(c, deps));
 	return showPeople(c, deps, invited.value);

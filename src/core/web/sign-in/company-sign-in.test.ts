@@ -570,7 +570,7 @@ describe("sign-in with the company's account", () => {
 			const { site } = await openWithStaff(t, required);
 			const created = await createPerson(site.deps, { email: "new@network.example", kind: "staff" });
 			assert.ok(created.ok);
-			const invited = await renewLink(site.deps, COMMAND_LINE, created.value.id, null);
+			const invited = await renewLink(site.deps, COMMAND_LINE, created.value.id, { kind: "staff" });
 			assert.ok(invited.ok && invited.value.isMailed && invited.value.link !== null);
 			const invitation = pathOf(invited.value.link);
 			const newcomer = site.browser();

@@ -8,7 +8,7 @@ import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
 import type { CompanySignIn } from "../../people/deps.ts";
 import { sayWhatEnded } from "../../people/end-access.ts";
 import { type Credentials, signIn, signOut } from "../../people/sign-in.ts";
-import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-links.ts";
+import { findSignInLink, type OfferedPlace, type OpenedSignInLink } from "../../people/sign-in-links.ts";
 import type { Person } from "../../store/queries/people.ts";
 import { endingTokens } from "../account/ending-tokens.ts";
 import { titleOf } from "../document.ts";
@@ -73,7 +73,7 @@ async function redirectAfterLink(
 	accepted: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
-	const { purpose, person, programme, role, partner, hasNewPassword, ended } = accepted;
+	const { purpose, person, place, hasNewPassword, ended } = accepted;
 	// A link that sets no password signs nobody in. If the person is not signed in yet, they are sent to the
 	// sign-in page.
 	const isTheirs = c.get("viewer")?.personId === person.id;
@@ -81,12 +81,7 @@ async function redirectAfterLink(
 		const path = isTheirs ? paths.ACCOUNT_PATH : paths.SIGN_IN_PATH;
 		return leadTo(c, path, `Your email address is now ${person.email}.`);
 	}
-	// An owner starts on the overview, which offers to invite a developer. Everybody else starts on the
-	// integration page.
-	const pathOf = role === "owner" ? paths.overviewPath : paths.integrationPath;
-	const start = purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
-	const joined = programme === null ? start : pathOf(programme.public_id);
-	const path = partner === null ? joined : paths.earningsPath(partner.public_id);
+	const path = startOf(accepted);
 	if (hasNewPassword) {
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const text = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
@@ -96,10 +91,20 @@ async function redirectAfterLink(
 		return signInWithNewPassword(c, deps, credentials, text, path);
 	}
 	const text =
-		partner === null
-			? `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`
-			: `You now sign in for ${partner.name}.`;
+		place?.kind === "partner"
+			? `You now sign in for ${place.partner.name}.`
+			: `You now have access to ${place?.programme.name ?? "this programme"}. Your role: ${place?.role ?? null}.`;
 	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), text);
+}
+
+/** Returns the page on which the person starts. */
+function startOf({ purpose, place }: AcceptedSignInLink): string {
+	if (place === null) return purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
+	if (place.kind === "partner") return paths.earningsPath(place.partner.public_id);
+	// An owner starts on the overview, which offers to invite a developer. Everybody else starts on the
+	// integration page.
+	const pathOf = place.role === "owner" ? paths.overviewPath : paths.integrationPath;
+	return pathOf(place.programme.public_id);
 }
 
 /**
@@ -162,27 +167,9 @@ function partsOf(opened: OpenedSignInLink, network: string, companySignIn: Compa
 				name: opened.person.name,
 				button: "Continue",
 			};
-		case "programme":
+		case "offer":
 			return {
-				title: opened.role === "owner" ? "Manage a programme" : "Join a programme",
-				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${sayInviter(opened.inviter)}${
-					opened.hasAccount
-						? " It is added to your account when you accept."
-						: " Choose a password to sign in."
-				}`,
-				asks: opened.hasAccount ? [] : ["name", "password"],
-				email: opened.email,
-				name: opened.person?.name ?? "",
-				button: "Accept",
-			};
-		case "partner":
-			return {
-				title: "Join a partner",
-				lead: html`You are invited to join the partner <strong class="break">${opened.partner.name}</strong>. Here you create links, and see its sales and earnings.${sayInviter(opened.inviter)}${
-					opened.hasAccount
-						? " It is added to your account when you accept."
-						: " Choose a password to sign in."
-				}`,
+				...sayOffered(opened.place, opened.inviter, opened.hasAccount),
 				asks: opened.hasAccount ? [] : ["name", "password"],
 				email: opened.email,
 				name: opened.person?.name ?? "",
@@ -208,6 +195,27 @@ function partsOf(opened: OpenedSignInLink, network: string, companySignIn: Compa
 		default:
 			return opened satisfies never;
 	}
+}
+
+function sayOffered(
+	place: OfferedPlace,
+	inviter: string | null,
+	hasAccount: boolean,
+): Pick<Parts, "title" | "lead"> {
+	const next = hasAccount
+		? " It is added to your account when you accept."
+		: " Choose a password to sign in.";
+	if (place.kind === "partner") {
+		return {
+			title: "Join a partner",
+			lead: html`You are invited to join the partner <strong class="break">${place.partner.name}</strong>. Here you create links, and see its sales and earnings.${sayInviter(inviter)}${next}`,
+		};
+	}
+	const { programme, role } = place;
+	return {
+		title: role === "owner" ? "Manage a programme" : "Join a programme",
+		lead: html`You are invited to <strong class="break">${programme.name}</strong> as <strong>${role}</strong>. This role ${ROLE_SUMMARIES[role]}.${sayInviter(inviter)}${next}`,
+	};
 }
 
 /** Names the colleague who invites, because the reader may know them and not the programme or the network. */

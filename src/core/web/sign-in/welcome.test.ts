@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COMMAND_LINE } from "../../people/actor.ts";
-import { invitePerson } from "../../people/invitations.ts";
+import { invite as inviteTo } from "../../people/invitations.ts";
 import { makeFirstStaffPath } from "../../people/sign-in-links.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
@@ -85,11 +85,12 @@ test("a person who can already sign in gets the programme without a link, and a 
 	const site = await openTestSite(t, { hasMail: true });
 	const owner = await site.addOwner(await site.addProgramme("One"));
 	const two = await site.addProgramme("Two");
-	const invited = await invitePerson(site.deps, {
-		email: owner.email,
-		membership: { programme: two, role: "owner" },
-		invitedBy: COMMAND_LINE,
-	});
+	const invited = await inviteTo(
+		site.deps,
+		COMMAND_LINE,
+		{ kind: "programme", programme: two, role: "owner" },
+		owner.email,
+	);
 	assert.ok(invited.ok);
 	assert.equal(invited.value.link, null);
 	await site.deps.mails.settled();
@@ -133,11 +134,12 @@ async function invite(
 	email: string,
 	programme: { id: number; name: string; public_id: string },
 ): Promise<string> {
-	const invited = await invitePerson(site.deps, {
+	const invited = await inviteTo(
+		site.deps,
+		COMMAND_LINE,
+		{ kind: "programme", programme, role: "owner" },
 		email,
-		membership: { programme, role: "owner" },
-		invitedBy: COMMAND_LINE,
-	});
+	);
 	assert.ok(invited.ok && invited.value.link !== null);
 	return new URL(invited.value.link).pathname;
 }

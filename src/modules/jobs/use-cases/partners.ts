@@ -8,7 +8,7 @@ import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } from "#core/domain/rate.ts";
 import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "#core/domain/rate-words.ts";
 import { type AuditedActor, COMMAND_LINE } from "#core/people/actor.ts";
-import { findOrCreateInvitee, welcomePerson } from "#core/people/invitations.ts";
+import { admit, findOrCreateInvitee } from "#core/people/invitations.ts";
 import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import type { Locked } from "#core/store/locked.ts";
 import { addPartnerPerson, listPartnerEmails } from "#core/store/queries/partner-people.ts";
@@ -19,7 +19,7 @@ import type { Db } from "#core/store/store.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
 import { commissionsOf } from "#modules/partners/store/credits.ts";
 import { findPartnershipsBetween, type NamedPartnership } from "#modules/partners/store/partnerships.ts";
-import { membershipOf, note, type PartnerInput, readPartner } from "#modules/partners/use-cases/partners.ts";
+import { note, type PartnerInput, placeOf, readPartner } from "#modules/partners/use-cases/partners.ts";
 import { joinProgramme, judgeArchived } from "#modules/partners/use-cases/partnerships.ts";
 import { sayUninvited, whyUninvited } from "./imported-people.ts";
 import { PROGRAMME_COLUMN } from "./imported-sale.ts";
@@ -304,7 +304,6 @@ async function addPerson(
 		await addPartnerPerson(trx, partner.id, person.id);
 		return whyNot;
 	}
-	const membership = await membershipOf(trx, partner);
-	await welcomePerson(trx, { ...deps, ...inviting }, person, membership, actor);
+	await admit(trx, { ...deps, ...inviting }, person, await placeOf(trx, partner), actor);
 	return null;
 }

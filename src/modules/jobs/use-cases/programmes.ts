@@ -5,11 +5,11 @@
 import { foldMailAddress, parseName } from "#core/domain/display-name.ts";
 import { type Checked, checkAll, plainWords, type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { shortenRate } from "#core/domain/money.ts";
+import type { ProgrammePlace } from "#core/domain/place.ts";
 import { MAX_BY_TYPE_LENGTH } from "#core/domain/rate-words.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
-import { findOrCreateInvitee, welcomePerson } from "#core/people/invitations.ts";
+import { admit, findOrCreateInvitee } from "#core/people/invitations.ts";
 import { parseEmail, parseRole } from "#core/people/people.ts";
-import type { Membership } from "#core/people/sign-in-links.ts";
 import { findNamedProgrammes } from "#core/programmes/named-programmes.ts";
 import {
 	insertOpened,
@@ -268,7 +268,7 @@ interface MeantPerson {
 	email: string;
 	/** Name of the person, or empty if the line has none. */
 	name: string;
-	membership: Membership & { programme: Programme };
+	place: ProgrammePlace & { programme: Programme };
 }
 
 type JudgedPerson = { verdict: RowVerdict; meant: MeantPerson | null };
@@ -276,9 +276,9 @@ type JudgedPerson = { verdict: RowVerdict; meant: MeantPerson | null };
 async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 	const read = await readPerson(db, cells);
 	if (!read.ok) return { verdict: refuseLine(read), meant: null };
-	const { email, membership } = read.value;
+	const { email, place } = read.value;
 	const person = await findPersonByEmail(db, email);
-	const known = person === undefined ? null : await comparePerson(db, person, membership);
+	const known = person === undefined ? null : await comparePerson(db, person, place);
 	return { verdict: known ?? willChange(null), meant: read.value };
 }
 
@@ -286,7 +286,7 @@ async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 async function comparePerson(
 	db: Db,
 	person: Person,
-	{ programme, role }: Membership,
+	{ programme, role }: ProgrammePlace,
 ): Promise<RowVerdict | null> {
 	if (person.kind === "staff") {
 		return needsFixing(`${person.email} is one of the network's staff, who see every programme already.`);
@@ -309,8 +309,8 @@ async function readPerson(db: Db, cells: Cells): Promise<Checked<MeantPerson>> {
 		programme: (await findNamedProgrammes(db, [named]))(named),
 	});
 	if (!read.ok) return read;
-	const { email, name, ...membership } = read.value;
-	return succeed({ email, name, membership });
+	const { email, name, ...place } = read.value;
+	return succeed({ email, name, place: { kind: "programme", ...place } });
 }
 
 function readPersonName(name: string): Result<string> {
@@ -325,23 +325,23 @@ function readPersonName(name: string): Result<string> {
 async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNote[]): Promise<RowVerdict> {
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;
-	const { email, name, membership } = meant;
+	const { email, name, place } = meant;
 	const found = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!found.ok) return needsFixing(plainWords(found.fault));
 	const person = found.value;
 	// A person who has a name chose it themselves, so it is not overwritten.
 	if (name !== "" && person.name === "") await updatePerson(trx, person, { name });
 	if (deps.inviting === null) {
-		added.push(await addSilently(trx, deps, person, membership));
+		added.push(await addSilently(trx, deps, person, place));
 		return verdict;
 	}
 	const whyNot = await whyUninvited(trx, deps, person, "programme");
 	if (whyNot !== null) {
-		added.push(await addSilently(trx, deps, person, membership));
+		added.push(await addSilently(trx, deps, person, place));
 		return willChange(null, whyNot);
 	}
 	const actor = deps.personId === null ? COMMAND_LINE : ({ personId: deps.personId, kind: "staff" } as const);
-	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, actor);
+	await admit(trx, { ...deps, ...deps.inviting }, person, place, actor);
 	return verdict;
 }
 
@@ -349,7 +349,7 @@ async function addSilently(
 	trx: Db,
 	{ personId }: ApplyDeps,
 	{ id, email }: Person,
-	{ programme, role }: Membership,
+	{ programme, role }: ProgrammePlace,
 ): Promise<AuditNote> {
 	await addToProgramme(trx, programme.id, id, role);
 	await removeProgrammeInvitation(trx, programme.id, email);

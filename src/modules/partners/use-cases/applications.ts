@@ -6,7 +6,7 @@ import { checkAll, type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { composeAccessMail } from "#core/mail/letters.ts";
 import { forPartner, inProgramme, type SignedInPerson, transactAs } from "#core/people/actor.ts";
-import { describeSent, type InvitationsDeps, sendAs, welcomePerson } from "#core/people/invitations.ts";
+import { admit, describeSent, type InvitationsDeps, sendAs } from "#core/people/invitations.ts";
 import { LIMITS, triesFrom, type Use, useLimits } from "#core/people/limits.ts";
 import type { Locked } from "#core/store/locked.ts";
 import { NO_ID } from "#core/store/no-id.ts";
@@ -30,10 +30,10 @@ import {
 import { listPartnerships } from "../store/partnerships.ts";
 import type { Application } from "../store/tables.ts";
 import {
+	conditionsOf,
 	type InvitedPartner,
 	makePartner,
 	note,
-	offerOf,
 	type PartnerInput,
 	readPartner,
 } from "./partners.ts";
@@ -343,9 +343,14 @@ async function welcomePartner(
 		const text = `${partner.name} is a partner of this programme already. Decline the application.`;
 		return refuse("already_partner", text);
 	}
-	const membership = { partner, accepted: programme, offers: [offerOf(programme)] };
+	const place = {
+		kind: "partner" as const,
+		partner,
+		accepted: programme,
+		conditions: [conditionsOf(programme)],
+	};
 	for (const reader of await addresseesOfPartner(trx, partnerId)) {
-		await deps.mails.enqueue(trx, composeAccessMail(reader.email, membership, deps.publicUrl));
+		await deps.mails.enqueue(trx, composeAccessMail(reader.email, place, deps.publicUrl));
 	}
 	return succeed({ ...describeSent(deps, actor, { email, link: null }), partner });
 }
@@ -375,7 +380,7 @@ async function findOrMakePartner(
 		const cure = `Decline the application, or change the partnership with ${name}.`;
 		return refuse("already_partner", `${email} signs in for ${name}, a partner of this programme. ${cure}`);
 	}
-	const about = { accepted: programme, offers: [offerOf(programme)] };
+	const about = { accepted: programme, conditions: [conditionsOf(programme)] };
 	const [partner, ...others] = partners;
 	const isOnlyPartner = partner !== undefined && others.length === 0;
 	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.id))) {
@@ -383,6 +388,6 @@ async function findOrMakePartner(
 	}
 	const judged = judgeArchived(programme, partner);
 	if (!judged.ok) return judged;
-	const sent = await welcomePerson(trx, deps, person, { partner, ...about }, actor);
+	const sent = await admit(trx, deps, person, { kind: "partner", partner, ...about }, actor);
 	return succeed({ ...sent, partner });
 }

@@ -7,9 +7,9 @@ import { judgeErasedPartner } from "#core/domain/erasure.ts";
 import { type Checked, checkAll, listFaults, type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "#core/domain/id.ts";
 import { parseRate, shortenRate } from "#core/domain/money.ts";
+import type { Conditions, PartnerPlace } from "#core/domain/place.ts";
 import { effectiveCommissions } from "#core/domain/rate.ts";
 import { describeRates } from "#core/domain/rate-words.ts";
-import type { Offer } from "#core/mail/letters.ts";
 import {
 	type Actor,
 	type AuditedActor,
@@ -22,17 +22,16 @@ import {
 } from "#core/people/actor.ts";
 import { type EndedAccess, endAccess } from "#core/people/end-access.ts";
 import {
+	admit,
 	findOrCreateInvitee,
 	type InvitationsDeps,
-	inviteByMember,
-	invitePerson,
+	invite,
 	renewLink,
+	renewOffer,
 	type SentLink,
 	sendAs,
-	welcomePerson,
 } from "#core/people/invitations.ts";
 import { parseEmail } from "#core/people/people.ts";
-import type { PartnerMembership } from "#core/people/sign-in-links.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
 import * as peopleRows from "#core/store/queries/partner-people.ts";
 import * as rows from "#core/store/queries/partners.ts";
@@ -202,7 +201,7 @@ export async function makePartner(
 	actor: Actor,
 	{ name, site, email, publicId }: InvitationInput,
 	/** What the mail says about the partner's first programme, if there is one. */
-	about: Omit<PartnerMembership, "partner"> = {},
+	about: Pick<PartnerPlace, "accepted" | "conditions"> = {},
 ): Promise<Result<InvitedPartner>> {
 	if (publicId !== undefined && (await rows.findPartner(trx, publicId)) !== undefined) {
 		return refuse("already_partner", `${name} was invited already. Look for it in the list.`);
@@ -213,7 +212,7 @@ export async function makePartner(
 	const public_id = publicId ?? makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
 	const partner = await rows.insertPartner(trx, { public_id, name, site, created_at_ms });
 	await note(trx, deps, actor, "partner.invited", public_id, email);
-	const sent = await welcomePerson(trx, deps, invitee.value, { partner, ...about }, actor);
+	const sent = await admit(trx, deps, invitee.value, { kind: "partner", partner, ...about }, actor);
 	return succeed({ ...sent, partner });
 }
 
@@ -227,9 +226,7 @@ export async function inviteToPartner(
 	partner: Partner,
 	email: string,
 ): Promise<Result<SentLink>> {
-	const membership = await membershipOf(deps.store.db, partner);
-	if (actor.kind === "shop") return inviteByMember(deps, actor, membership, email);
-	return invitePerson(deps, { email, membership, invitedBy: actor });
+	return invite(deps, actor, await placeOf(deps.store.db, partner), email);
 }
 
 /**
@@ -242,30 +239,30 @@ export async function renewPartnerLink(
 	partner: Partner,
 	publicId: string,
 ): Promise<Result<SentLink>> {
-	const membership = await membershipOf(deps.store.db, partner);
+	const place = await placeOf(deps.store.db, partner);
 	const invitation = await findPartnerInvitation(deps.store.db, partner.id, publicId);
-	if (invitation !== undefined) return inviteByMember(deps, actor, membership, invitation.email, true);
+	if (invitation !== undefined) return renewOffer(deps, actor, place, invitation.email);
 	const person = await findPartnerPerson(deps.store.db, partner.id, publicId);
-	return person.ok ? renewLink(deps, actor, person.value.id, membership) : person;
+	return person.ok ? renewLink(deps, actor, person.value.id, place) : person;
 }
 
 /** Returns what an invitation to the partner says: its name, and the conditions of its programmes. */
-export async function membershipOf(db: Db, partner: Partner): Promise<PartnerMembership> {
+export async function placeOf(db: Db, partner: Partner): Promise<PartnerPlace> {
 	const partnerships = await listPartnerships(db, "partner_id", [partner.id]);
 	const active = partnerships.filter(({ ended_at_ms }) => ended_at_ms === null);
-	const offers = active.slice(0, MAX_OFFERS).map((partnership) => ({
+	const conditions = active.slice(0, MAX_CONDITIONS).map((partnership) => ({
 		programmeName: partnership.programme_name,
 		commissions: describeRates(agreedCommissions(partnership), partnership.programme_currency),
 		clickDays: partnership.programme_click_days,
 	}));
-	return { partner, offers };
+	return { kind: "partner", partner, conditions };
 }
 
 /** Maximum number of programmes that an invitation describes, so that the mail stays short. */
-const MAX_OFFERS = 10;
+const MAX_CONDITIONS = 10;
 
 /** Returns the conditions of a programme for a partner who has no commission of its own. */
-export function offerOf(programme: Programme): Offer {
+export function conditionsOf(programme: Programme): Conditions {
 	const commissions = effectiveCommissions(ratesOf(programme), null);
 	return {
 		programmeName: programme.name,

@@ -37,11 +37,11 @@ import { commissionsOf } from "../store/credits.ts";
 import * as rows from "../store/partnerships.ts";
 import type { Partnership } from "../store/tables.ts";
 import {
+	conditionsOf,
 	type InvitationInput,
 	type InvitedPartner,
 	makePartner,
 	note,
-	offerOf,
 	readPartner,
 } from "./partners.ts";
 
@@ -75,7 +75,9 @@ export async function invitePartnerTo(
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
 		const judged = judgeArchived(programme, null);
 		if (!judged.ok) return judged;
-		const invited = await makePartner(trx, deps, actor, invitation, { offers: [offerOf(programme)] });
+		const invited = await makePartner(trx, deps, actor, invitation, {
+			conditions: [conditionsOf(programme)],
+		});
 		if (!invited.ok) return invited;
 		const joined = await joinProgramme(trx, deps, actor, programme, invited.value.partner);
 		return joined.ok ? invited : joined;
