@@ -3,7 +3,7 @@
 
 import { type CallCost, costFigures, measureCost, totalMicros } from "./call-cost.ts";
 import { type Database, withStore } from "./database.ts";
-import { least } from "./figures.ts";
+import { wait } from "./figures.ts";
 import { type LoadAnswer, writeShops } from "./load-process.ts";
 import { seedShops } from "./seed-shops.ts";
 import type { Tools } from "./tools.ts";
@@ -72,21 +72,15 @@ export function ratesOf(loads: readonly LoadAnswer[]): number[] {
 
 /** Returns the waits for an answer and the processor time of a call. */
 export function callFigures(what: string, loads: readonly MeasuredLoad[]): Figure[] {
-	const wait = (name: string, rounds: readonly number[]): Figure => ({
-		what: `${what}: ${name} of the answer`,
-		value: least(rounds),
-		unit: "ms",
-		goal: null,
-		rounds,
-	});
+	const waits = (read: (load: LoadAnswer) => number): number[] => loads.map(read);
 	return [
 		wait(
-			"p50",
-			loads.map(({ p50Ms }) => p50Ms),
+			`${what}: p50 of the answer`,
+			waits(({ p50Ms }) => p50Ms),
 		),
 		wait(
-			"p99",
-			loads.map(({ p99Ms }) => p99Ms),
+			`${what}: p99 of the answer`,
+			waits(({ p99Ms }) => p99Ms),
 		),
 		...costFigures(
 			what,

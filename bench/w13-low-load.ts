@@ -6,27 +6,19 @@
 // one of the two processes is killed under the same load.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Pool } from "undici";
-import { createSeededRandom } from "../test/support/seeded-random.ts";
 import { withStore } from "./database.ts";
 import { least, percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
-import { nowMs, type ReportedSale, reportSale } from "./sale.ts";
+import { nowMs, type ReportedSale } from "./sale.ts";
 import { type SeededShop, seedShops } from "./seed-shops.ts";
 import type { ServiceProcess } from "./service-process.ts";
+import { reportOneOfEach, reportSteadily, untilArrived } from "./steady-sales.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
 const REACH = { ratio: 1.5, killedMs: 20_000 } as const;
 const PERCENTILES = { p50: 0.5, p95: 0.95 } as const;
-/**
- * Number of connections. It is higher than the number of calls in flight, so that no call waits for another.
- */
-const CONNECTIONS = 16;
 const SALES_A_SECOND = 30;
-const LOOK_MS = 200;
-/** Time after which a callback counts as lost. No callback may wait this long. */
-const STUCK_MS = 90_000;
 
 interface LowLoadScale {
 	shops: number;
@@ -52,8 +44,7 @@ interface Stage {
 	shops: readonly SeededShop[];
 	scale: LowLoadScale;
 	tools: Tools;
-	/** Number of the next order. */
-	sales: number;
+	nextOrderId: () => string;
 }
 
 export const w13LowLoad = defineWorkload<LowLoadScale>({
@@ -71,7 +62,9 @@ export const w13LowLoad = defineWorkload<LowLoadScale>({
 		try {
 			return await tools.withDatabase("PostgreSQL", async (databaseUrl) => {
 				const shops = await withStore(databaseUrl, (store) => seedShops(store, scale.shops, receiver.url));
-				return measureAll({ databaseUrl, receiver, shops, scale, tools, sales: 0 });
+				let orders = 0;
+				const nextOrderId = (): string => `order-${orders++}`;
+				return measureAll({ databaseUrl, receiver, shops, scale, tools, nextOrderId });
 			});
 		} finally {
 			await receiver.stop();
@@ -125,7 +118,7 @@ async function timeFirstCallbacks(
 	const urls = services.map(({ url }) => url);
 	await warmUp(stage, urls);
 	const sales = await reportSales(stage, urls, stage.scale.seconds);
-	const arrivedAtMs = await untilArrived(stage, sales);
+	const arrivedAtMs = await untilArrived(stage.receiver, sales);
 	const since = (from: "postedAtMs" | "answeredAtMs"): number[] =>
 		sales.map((sale) => Math.max(0, (arrivedAtMs.get(sale.conversion) ?? Number.NaN) - sale[from]));
 	return { sincePostMs: since("postedAtMs"), sinceAnswerMs: since("answeredAtMs") };
@@ -151,7 +144,7 @@ async function killOne(
 			return victim.kill();
 		}),
 	]);
-	const arrivedAtMs = await untilArrived(stage, sales);
+	const arrivedAtMs = await untilArrived(stage.receiver, sales);
 	const waitsMs = sales.map(
 		({ conversion, postedAtMs }) =>
 			(arrivedAtMs.get(conversion) ?? Number.NaN) - Math.max(postedAtMs, killedAtMs),
@@ -164,56 +157,19 @@ async function killOne(
 
 /** Reports one sale of every shop as fast as possible, and then as many sales as a measurement has. */
 async function warmUp(stage: Stage, urls: readonly string[]): Promise<void> {
-	const pools = urls.map((url) => new Pool(url, { connections: CONNECTIONS }));
-	const left = [...stage.shops];
-	const report = async (pool: Pool): Promise<ReportedSale[]> => {
-		const sales: ReportedSale[] = [];
-		for (let next = left.pop(); next !== undefined; next = left.pop())
-			sales.push(await reportSale(pool, next, `order-${stage.sales++}`));
-		return sales;
-	};
-	const senders = pools.flatMap((pool) => Array.from({ length: CONNECTIONS }, () => report(pool)));
-	const sales = (await Promise.all(senders)).flat();
-	await Promise.all(pools.map((pool) => pool.close()));
-	sales.push(...(await reportSales(stage, urls, stage.scale.warmUpSeconds)));
-	await untilArrived(stage, sales);
+	const { receiver, shops, nextOrderId, scale } = stage;
+	const sales = await reportOneOfEach({ urls, shops, nextOrderId });
+	sales.push(...(await reportSales(stage, urls, scale.warmUpSeconds)));
+	await untilArrived(receiver, sales);
 }
 
-/** Reports sales of random shops at a steady rate, to each service in turn, without waiting for answers. */
-async function reportSales(stage: Stage, urls: readonly string[], seconds: number): Promise<ReportedSale[]> {
-	const pools = urls.map((url) => new Pool(url, { connections: CONNECTIONS }));
-	const random = createSeededRandom(stage.sales);
-	const startedAt = performance.now();
-	const reports: Promise<ReportedSale>[] = [];
-	for (let i = 0; i < seconds * SALES_A_SECOND; i++) {
-		const pool = pools[i % pools.length];
-		if (pool === undefined) throw new Error("there is no service");
-		await sleep(Math.max(0, startedAt + (i / SALES_A_SECOND) * 1_000 - performance.now()));
-		reports.push(reportSale(pool, random.pick(stage.shops), `order-${stage.sales++}`));
-	}
-	const sales = await Promise.all(reports);
-	await Promise.all(pools.map((pool) => pool.close()));
-	return sales;
-}
-
-/** Returns for each conversion the time at which its first request reached the shop. */
-async function untilArrived(
-	{ receiver }: Stage,
-	sales: readonly ReportedSale[],
-): Promise<ReadonlyMap<string, number>> {
-	const giveUpAt = performance.now() + STUCK_MS;
-	while (true) {
-		const { arrivals } = await receiver.report();
-		const arrivedAtMs = new Map<string, number>();
-		for (const { conversion, atMs } of arrivals) arrivedAtMs.getOrInsert(conversion, atMs);
-		const missing = sales.filter(({ conversion }) => !arrivedAtMs.has(conversion)).length;
-		if (missing === 0) {
-			await receiver.forget();
-			return arrivedAtMs;
-		}
-		if (performance.now() > giveUpAt) throw new Error(`${missing} of ${sales.length} callbacks never came`);
-		await sleep(LOOK_MS);
-	}
+function reportSales(
+	{ shops, nextOrderId }: Stage,
+	urls: readonly string[],
+	seconds: number,
+): Promise<ReportedSale[]> {
+	const count = seconds * SALES_A_SECOND;
+	return reportSteadily({ urls, shops, nextOrderId, perSecond: SALES_A_SECOND, count });
 }
 
 function ratioFigures(

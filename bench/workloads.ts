@@ -21,6 +21,7 @@ import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import { w13LowLoad } from "./w13-low-load.ts";
 import { w14Readers } from "./w14-readers.ts";
+import { w16Steady } from "./w16-steady.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -38,6 +39,7 @@ export const WORKLOADS: readonly Workload[] = [
 	w12Cost,
 	w13LowLoad,
 	w14Readers,
+	w16Steady,
 	mix,
 	contested,
 	l1Lists,
