@@ -203,7 +203,7 @@ export class ShopProgramme {
 	 * Waits until everything that is due has been sent and stored. After that, all rows in the queue are due
 	 * later.
 	 */
-	async settled(tickMs?: number): Promise<void> {
+	async settled(): Promise<void> {
 		const { service, clock } = this.#running;
 		const busy = () =>
 			service.store.db
@@ -213,7 +213,7 @@ export class ShopProgramme {
 				.where("due_at_ms", "<=", clock.nowMs())
 				.executeTakeFirst();
 		const isSettled = async () => (await busy()) === undefined;
-		await this.#running.until(`everything due of ${this.programId} is sent`, isSettled, tickMs);
+		await this.#running.until(`everything due of ${this.programId} is sent`, isSettled);
 	}
 
 	/** Returns the time of the next retry. Fails if no delivery is pending. */

@@ -133,6 +133,7 @@ describe("a notification of another process", () => {
 		await queued.set({ due_at_ms: dueAtMs + MINUTE_MS }).execute();
 		await clock.moveBy(1_000);
 		await sellElsewhere();
+		await clock.moveBy(100);
 		await queued.set({ due_at_ms: dueAtMs }).execute();
 		listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs });
 		await clock.moveBy(10);

@@ -105,6 +105,7 @@ describe("an engine whose row is gone", () => {
 		await sell(2);
 		await removeRow(running);
 		await letGo();
+		await clock.moveBy(100);
 		match(log.text(), /silent for too long; another engine owns its slots now/);
 		equal(engine.counters.lateResults, 2);
 		await clock.moveBy(200);
