@@ -4,25 +4,28 @@ import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { createKeyRing } from "#core/domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
+import { REPLACED_SECRET_GRACE_MS } from "#core/domain/secret-life.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { issueManyKeys, MAX_MANY_KEYS } from "#core/programmes/many-keys.ts";
 import { keyOfNonce, type NewNonce } from "#core/store/batch.ts";
 import { ConflictError } from "#core/store/conflict.ts";
-import { findApiKeysByHash, insertApiKey, revokeApiKey } from "#core/store/queries/keys.ts";
-import { listKeylessProgrammes } from "#core/store/queries/programmes.ts";
+import { findKeyHolders, findProgrammesToCall } from "#core/store/queries/callers.ts";
+import { insertApiKey, revokeApiKey } from "#core/store/queries/keys.ts";
+import { findProgramme, listKeylessProgrammes } from "#core/store/queries/programmes.ts";
+import { insertSecret } from "#core/store/queries/signing-secrets.ts";
 import type { Db, Store } from "#core/store/store.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { addProgramme, findConversion, newConversion, newId } from "../support/rows.ts";
+import { addProgramme, findConversion, newConversion, newId, newSecret } from "../support/rows.ts";
 
 /** Number of competing requests. It exceeds the size of the connection pool, so that some must wait. */
 const RIVALS = 16;
 
 eachDatabase("keys", (database) => {
-	test("a key is found by its hash, and revoking it works once", async () => {
+	test("a key is found by its hash with its programme and secret, and revoking it works once", async () => {
 		const { store } = database;
-		const { id } = await addProgramme(store);
+		const { id, public_id, receiver_id } = await addProgramme(store);
 		const publicId = newId("key");
 		await insertApiKey(store.db, {
 			public_id: publicId,
@@ -33,15 +36,50 @@ eachDatabase("keys", (database) => {
 			key_right: "report",
 			created_at_ms: START_MS,
 		});
-		const [found] = await findApiKeysByHash(store.db, [`hash of ${publicId}`]);
-		deepEqual([found?.public_id, found?.revoked_at_ms], [publicId, null]);
+		const find = (...hashes: string[]) => findKeyHolders(store, hashes, START_MS);
+		const [found, ...others] = await find("another hash", `hash of ${publicId}`);
+		const apiKey = await store.db.selectFrom("api_keys").selectAll().where("public_id", "=", publicId);
+		const secret = await store.db
+			.selectFrom("signing_secrets")
+			.selectAll()
+			.where("receiver_id", "=", receiver_id);
+		const programme = await findProgramme(store.db, public_id);
+		deepEqual(found, {
+			apiKey: await apiKey.executeTakeFirst(),
+			programme,
+			secret: await secret.executeTakeFirst(),
+		});
+		deepEqual(others, []);
+		deepEqual(await findProgrammesToCall(store, [public_id, "prg_unknown"]), [programme]);
 		const stranger = await addProgramme(store);
 		equal(await revokeApiKey(store.db, stranger.id, publicId, START_MS), undefined, "another shop's key");
 		const revoked = await Promise.all(
 			[1, 2, 3].map((n) => revokeApiKey(store.db, id, publicId, START_MS + n)),
 		);
 		equal(revoked.filter(Boolean).length, 1);
-		deepEqual(await findApiKeysByHash(store.db, ["another hash"]), []);
+		deepEqual(
+			(await find(`hash of ${publicId}`)).map((one) => one.apiKey.revoked_at_ms !== null),
+			[true],
+		);
+	});
+
+	test("a key of a programme without a secret is found, and so is one with several, the newest first", async () => {
+		const { store } = database;
+		const { id, receiver_id } = await addProgramme(store);
+		const hash = newId("key");
+		const names = { public_id: newId("key"), name: "", hint: "", key_right: "report" } as const;
+		await insertApiKey(store.db, { ...names, programme_id: id, hash, created_at_ms: START_MS });
+		const secretsOf = async () =>
+			(await findKeyHolders(store, [hash], START_MS)).map(({ secret }) => secret?.sealed ?? null);
+		const add = (sealed: string, replaced_at_ms: number | null, ended_at_ms: number | null = null) =>
+			insertSecret(store.db, newSecret(receiver_id, { sealed, replaced_at_ms, ended_at_ms }));
+		await store.db.deleteFrom("signing_secrets").where("receiver_id", "=", receiver_id).execute();
+		deepEqual(await secretsOf(), [null]);
+		await add("too old", START_MS - REPLACED_SECRET_GRACE_MS);
+		await add("replaced", START_MS - REPLACED_SECRET_GRACE_MS + 1);
+		await add("ended", START_MS - 1, START_MS);
+		await add("active", null);
+		deepEqual(await secretsOf(), ["active", "replaced"]);
 	});
 
 	test("two calls at once that issue keys for many programmes issue one for each programme", async () => {

@@ -16,6 +16,7 @@ import { shapesWith } from "#core/store/postgres/batch-write.ts";
 import { hasReached, startOfFeed } from "#core/store/queries/announced-moves.ts";
 import { listAudit, readAuditSubjects } from "#core/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "#core/store/queries/bring-forward.ts";
+import { findKeyHolders, findProgrammesToCall } from "#core/store/queries/callers.ts";
 import {
 	type ConversionListRequest,
 	type ConversionSort,
@@ -729,6 +730,25 @@ const BATCH_READS: readonly (readonly [
 				programmeIds: idsUpTo(count),
 			}),
 	],
+	[
+		"the keys of callers, with their programmes and secrets",
+		["api_keys_hash_key"],
+		({ batch }, db, count) =>
+			findKeyHolders(
+				{ db, batch },
+				idsUpTo(count).map((n) => `hash ${n}`),
+				START_MS,
+			),
+	],
+	[
+		"the programmes of pixel calls",
+		[],
+		({ batch }, db, count) =>
+			findProgrammesToCall(
+				{ db, batch },
+				idsUpTo(count).map((n) => `prg${n}`),
+			),
+	],
 	["the locks of a batch", ["conversions_pkey"], ({ batch }, db, n) => batch.lock(db, idsUpTo(n))],
 	[
 		"credits of a batch",
@@ -1074,7 +1094,7 @@ async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[
 		if (delivery === undefined) throw new Error("too few deliveries are due");
 		return end({ ...delivery, seq: 1 });
 	});
-	equal((await queue.settle(db, settlements)).size, settlements.length);
+	equal((await queue.settle(db, 5, settlements))?.size, settlements.length);
 	await queue.giveUpSlots(db, 5, slots.slice(1));
 	await queue.removeEngine(db, 5);
 }

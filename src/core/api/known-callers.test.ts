@@ -10,7 +10,9 @@ import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey, revokeKey } from "../programmes/keys.ts";
 import { changeProgramme } from "../programmes/programme-terms.ts";
 import { discardSecret, prepareSecret } from "../programmes/signing-secret.ts";
+import type { BatchStore } from "../store/batch.ts";
 import { revokeApiKey } from "../store/queries/keys.ts";
+import type { Store } from "../store/store.ts";
 import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 /** Adds another key to the programme. */
@@ -19,17 +21,24 @@ async function addKey({ deps, programme, credentials }: TestShop) {
 	return { keyId, credentials: { ...credentials, key } };
 }
 
+/** Returns a store that calls `onRead` after each read of a key, before the caller gets the answer. */
+function watchKeyReads(store: Store, onRead: () => Promise<unknown>): Store {
+	const { batch } = store;
+	const find: BatchStore["find"] = async (db, read, keys) => {
+		const found = await batch.find(db, read, keys);
+		if ("hash" in read.key) await onRead();
+		return found;
+	};
+	return { ...store, batch: { ...batch, find } };
+}
+
 test("a key is read once for all calls within a second, and again after it", async (t) => {
 	const shop = await openTestShop(t);
 	let readings = 0;
-	const db = shop.store.db.withPlugin({
-		transformQuery: ({ node }) => {
-			if (node.kind === "SelectQueryNode" && JSON.stringify(node.from).includes("api_keys")) readings++;
-			return node;
-		},
-		transformResult: async ({ result }) => result,
+	const store = watchKeyReads(shop.store, async () => {
+		readings++;
 	});
-	const app = createApp({ ...shop.deps, store: { ...shop.store, db } });
+	const app = createApp({ ...shop.deps, store });
 	const call = async () => {
 		const request = signedRequest("GET", "/v1/conversions", shop.credentials, { nowMs: START_MS });
 		assert.equal((await app.request(request)).status, 200);
@@ -69,18 +78,11 @@ test("a key that is revoked while it is being read is not cached as valid", asyn
 	let onReading: (() => Promise<unknown>) | undefined;
 	const shop = await openTestShop(t, {
 		change: ({ store }) => ({
-			store: {
-				...store,
-				db: store.db.withPlugin({
-					transformQuery: ({ node }) => node,
-					transformResult: async ({ result }) => {
-						const [run] = [onReading];
-						onReading = undefined;
-						await run?.();
-						return result;
-					},
-				}),
-			},
+			store: watchKeyReads(store, async () => {
+				const [run] = [onReading];
+				onReading = undefined;
+				await run?.();
+			}),
 		}),
 	});
 	const { keyId, credentials } = await addKey(shop);

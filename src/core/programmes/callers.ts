@@ -24,10 +24,11 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { NewNonce } from "../store/batch.ts";
-import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
+import { findKeyHolders, findProgrammesToCall } from "../store/queries/callers.ts";
+import type { ApiKey } from "../store/queries/keys.ts";
 import type { KnownWire } from "../store/queries/known-network.ts";
-import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
-import { findUsableSecrets, type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
 
 /**
  * Minimum time between two writes of a key's last use. People look at the last use to decide whether a key
@@ -95,7 +96,7 @@ export function createCallers(
 	const { store, clock } = deps;
 	const keys = createCache(deps, (hashes) => readKeys(deps, hashes));
 	const programmes = createCache(deps, async (publicIds) => {
-		const found = await findProgrammesByPublicId(store.db, publicIds);
+		const found = await findProgrammesToCall(store, publicIds);
 		return new Map(found.map((programme) => [programme.public_id, Object.freeze(programme)]));
 	});
 	return {
@@ -228,26 +229,22 @@ async function readKeys(
 	{ store, clock, keyRing }: Pick<AccountsDeps, "store" | "clock" | "keyRing">,
 	hashes: readonly string[],
 ): Promise<Map<string, KnownKey>> {
-	const apiKeys = await findApiKeysByHash(store.db, hashes);
-	const programmeIds = [...new Set(apiKeys.map((apiKey) => apiKey.programme_id))];
-	const programmes = await findProgrammesById(store.db, programmeIds);
-	const receiverIds = [...programmes.values()].map(({ receiver_id }) => receiver_id);
-	const usable = await findUsableSecrets(store.db, receiverIds, clock.nowMs());
-	const secrets = Map.groupBy(
-		usable.map((secret) => {
-			// The secret is opened once and then cached, because opening it for every request would cost more than
-			// verifying the signature.
-			const opened = openSecret(keyRing, secret.receiver_id, secret.sealed);
-			return { secret, key: opened === null ? null : signingKey(opened) };
-		}),
-		({ secret }) => secret.receiver_id,
-	);
+	const found = await findKeyHolders(store, hashes, clock.nowMs());
+	const holders = Map.groupBy(found, ({ apiKey }) => apiKey.hash);
 	return new Map(
-		apiKeys.flatMap((apiKey) => {
-			const programme = programmes.get(apiKey.programme_id);
-			if (programme === undefined) return [];
-			const rows = { apiKey: Object.freeze(apiKey), programme: Object.freeze(programme) };
-			return [[apiKey.hash, { ...rows, secrets: secrets.get(programme.receiver_id) ?? [] }]];
+		[...holders].flatMap(([hash, rows]) => {
+			const [first] = rows;
+			if (first === undefined) return [];
+			const apiKey = Object.freeze(first.apiKey);
+			const programme = Object.freeze(first.programme);
+			const secrets = rows.flatMap(({ secret }) => {
+				if (secret === null) return [];
+				// The secret is opened once and then cached, because opening it for every request would cost more than
+				// verifying the signature.
+				const opened = openSecret(keyRing, secret.receiver_id, secret.sealed);
+				return { secret, key: opened === null ? null : signingKey(opened) };
+			});
+			return [[hash, { apiKey, programme, secrets }]];
 		}),
 	);
 }

@@ -17,11 +17,6 @@ export async function insertApiKey(db: Db, key: Insertable<ApiKeysTable>): Promi
 	await db.insertInto("api_keys").values(key).execute();
 }
 
-export async function findApiKeysByHash(db: Db, hashes: readonly string[]): Promise<ApiKey[]> {
-	if (hashes.length === 0) return [];
-	return db.selectFrom("api_keys").selectAll().where("hash", "in", hashes).execute();
-}
-
 /** Returns whether the key was not revoked and its programme was not archived. */
 export async function mayKeyListen(db: Db, id: number): Promise<boolean> {
 	const query = db
