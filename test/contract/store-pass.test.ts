@@ -85,6 +85,33 @@ eachDatabase("a pass", (database) => {
 		deepEqual(await hoursOf(store, programme.receiver_id), [[1, 0]]);
 	});
 
+	test("later successes are stored and counted by one statement on PostgreSQL, and the first one in a transaction", async () => {
+		const { store, programme, engineId } = await start();
+		const ids = await addDeliveries(store, programme, START_MS, START_MS, START_MS);
+		const [first, ...later] = (await takeDue(store, programme.receiver_id, 3, START_MS)).map((due) =>
+			delivered(due),
+		);
+		if (first === undefined) throw new Error("nothing was due");
+		const counted = countTransactions(store);
+		const pass = createPass(counted.store, createRandom());
+		await pass.run(passInput(engineId, START_MS, { settlements: [first] }));
+		equal(counted.count, 1);
+		const output = await pass.run(passInput(engineId, START_MS, { settlements: [...later, first] }));
+		equal(counted.count, store.kind === "sqlite" ? 2 : 1);
+		deepEqual(output?.settled, new Set(later), "a result that is stored already is not stored again");
+		deepEqual(await hoursOf(store, programme.receiver_id), [[3, 0]]);
+		for (const id of ids) equal((await readAll(store, id)).queued, null);
+		// Each of these must open or end a notice.
+		await addDelivery(store, programme);
+		const failing = retried(await takeOne(store, programme.receiver_id, START_MS), START_MS + 60_000);
+		await pass.run(passInput(engineId, START_MS, { settlements: [failing] }));
+		equal((await noticesOf(store, programme.receiver_id)).length, 1);
+		await addDelivery(store, programme);
+		const success = delivered(await takeOne(store, programme.receiver_id, START_MS));
+		await pass.run(passInput(engineId, START_MS, { settlements: [success] }));
+		deepEqual(await noticesOf(store, programme.receiver_id), []);
+	});
+
 	test("a pass that fails at its end has stored nothing, and if it is repeated as the last pass it removes its engine", async () => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);

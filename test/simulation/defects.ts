@@ -163,8 +163,8 @@ export const DEFECTS: readonly Defect[] = [
 			const queue = genuine(database);
 			return {
 				...queue,
-				async settle(trx, settlements) {
-					const settled = await queue.settle(trx, settlements);
+				async settle(trx, engineId, settlements) {
+					const settled = await queue.settle(trx, engineId, settlements);
 					await trx.deleteFrom("undelivered").where("state", "=", "failed").execute();
 					return settled;
 				},
@@ -470,10 +470,10 @@ function changeRows(
 function leaveInQueue(queue: Queue, state: "delivered" | "failed"): Queue {
 	return {
 		...queue,
-		async settle(trx, settlements) {
-			const settled = await queue.settle(trx, settlements);
+		async settle(trx, engineId, settlements) {
+			const settled = await queue.settle(trx, engineId, settlements);
 			for (const { delivery, ...end } of settlements) {
-				if (end.kind !== "finished" || end.state !== state || !settled.has(delivery.id)) continue;
+				if (end.kind !== "finished" || end.state !== state || settled?.has(delivery.id) !== true) continue;
 				const { id, receiverId, run, counted, seq } = delivery;
 				const tried = { run, counted: counted + 1, seq: seq + 1 };
 				const row = { id, receiver_id: receiverId, due_at_ms: NEVER_MS, endpoint_epoch: 0, ...tried };

@@ -120,11 +120,11 @@ export function createProcessStore({
 			takeSlots: (...request) => stepped(() => queue.takeSlots(...request)),
 			giveUpSlots: (...request) => stepped(() => queue.giveUpSlots(...request)),
 			removeEngine: (...request) => stepped(() => queue.removeEngine(...request)),
-			settle: (trx, settlements) =>
+			settle: (trx, engineId, settlements) =>
 				stepped(async () => {
 					const tellSettled = watchSettling(settlements);
-					const settledIds = await queue.settle(trx, settlements);
-					tellSettled(settledIds);
+					const settledIds = await queue.settle(trx, engineId, settlements);
+					if (settledIds !== null) tellSettled(settledIds);
 					return settledIds;
 				}),
 			readFirstDue: (...request) => stepped(() => queue.readFirstDue(...request)),

@@ -45,8 +45,18 @@ export async function slotOwner(store: Store, receiverId: ReceiverId): Promise<n
 	return slot.engine_id;
 }
 
-export function settle(store: Store, ...settlements: readonly Settlement[]): Promise<Set<number>> {
-	return store.transact((trx) => store.queue.settle(trx, settlements));
+/** Id of an engine that exists only while it stores results. */
+const BRIEF_ENGINE_ID = 999_999;
+
+export function settle(store: Store, ...settlements: readonly Settlement[]): Promise<ReadonlySet<number>> {
+	const { queue } = store;
+	return store.transact(async (trx) => {
+		await queue.register(trx, BRIEF_ENGINE_ID, 1, 0);
+		const ids = await queue.settle(trx, BRIEF_ENGINE_ID, settlements);
+		if (ids === null) throw new Error("an engine that was just registered has no row");
+		await queue.removeEngine(trx, BRIEF_ENGINE_ID);
+		return ids;
+	});
 }
 
 /** Returns the input of an engine's pass that does nothing except what `change` says. */

@@ -1,12 +1,10 @@
 // One pass of the engine over the database. It stores results and the notices that they cause, and reads slots and due
-// deliveries. It writes everything in one transaction. That transaction first locks the engine's own row, and if the
-// row is gone, nothing is written.
+// deliveries. It writes everything in one transaction, or by one statement if it only stores results. Either first locks the
+// engine's own row, and if the row is gone, nothing is written.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { fairShare, SLOTS } from "../domain/slot.ts";
-import { QUARTER_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
-import { addCallbackCounts, type CallbackCount } from "../store/queries/delivery-health.ts";
 import type {
 	CallbackTarget,
 	DueRead,
@@ -19,7 +17,7 @@ import { noteFirstCallback } from "../store/queries/receivers.ts";
 import type { Db, Store } from "../store/store.ts";
 import type { PassPlan } from "./decide.ts";
 import type { ReceiverRead } from "./due-times.ts";
-import { isFailedAttempt, isTest, noteFailures } from "./failure-notices.ts";
+import { isFailedAttempt, noteFailures } from "./failure-notices.ts";
 import { countToTake } from "./slots.ts";
 
 export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
@@ -90,11 +88,11 @@ export function createPass(store: Store, random: Random): Pass {
 	}
 
 	async function pass(trx: Db, input: PassInput) {
-		const { engineId, mostInFlight, isRenewal, settlements, giveUp, nowMs } = input;
+		const { engineId, mostInFlight, isRenewal, giveUp, nowMs } = input;
 		const renewal = isRenewal ? { mostInFlight, nowMs } : null;
 		if (!(await queue.beginPass(trx, engineId, renewal))) return null;
-		const ids = await queue.settle(trx, settlements);
-		const settled = settlements.filter(({ delivery }) => ids.has(delivery.id));
+		const settled = await settle(trx, input);
+		if (settled === null) return null;
 		const first = deliveredTo(settled).filter((id) => !succeeded.has(id));
 		await noteFirstCallback(trx, first, nowMs);
 		const noted = await noteFailures(trx, random, settled, failing, nowMs);
@@ -104,11 +102,17 @@ export function createPass(store: Store, random: Random): Pass {
 		const firstDue = input.reread === null ? [] : await queue.readFirstDue(trx, input.slots);
 		const found = await read(trx, input);
 		if (input.isLast) await queue.removeEngine(trx, engineId);
-		// The counts are written last, so that engines that update the same hourly row block each other only
-		// until the commit.
-		await addCallbackCounts(trx, countQuarters(settled));
 		const output = { settled: new Set(settled), slots, firstDue, hasNotice: noted.hasNews, ...found };
 		return { output, noted };
+	}
+
+	/** Stores results. Returns those that were stored, or null if the engine's row is gone. */
+	async function settle(
+		db: Db,
+		{ engineId, settlements }: Pick<PassInput, "engineId" | "settlements">,
+	): Promise<Settlement[] | null> {
+		const ids = await queue.settle(db, engineId, settlements);
+		return ids && settlements.filter(({ delivery }) => ids.has(delivery.id));
 	}
 
 	async function updateSlots(
@@ -124,6 +128,28 @@ export function createPass(store: Store, random: Random): Pass {
 		return { owned, share, removed, nextSilentInMs: overview.nextSilentInMs };
 	}
 
+	/** Runs a pass without a transaction. Its results are stored by one statement, which commits by itself. */
+	async function passWithout(input: PassInput) {
+		const settled = await settle(store.db, input);
+		if (settled === null) return null;
+		const nothing = { slots: null, firstDue: [], hasNotice: false };
+		const output = { settled: new Set(settled), ...nothing, ...(await read(store.db, input)) };
+		return { output, noted: null };
+	}
+
+	/**
+	 * Returns whether the pass writes anything besides results. On SQLite even a read needs a transaction, because the only
+	 * connection may be in the middle of another transaction.
+	 */
+	function needsTransaction({ isRenewal, reread, isLast, giveUp, settlements }: PassInput): boolean {
+		if (store.kind === "sqlite" || isRenewal || reread !== null || isLast || giveUp.length > 0) return true;
+		return settlements.some((settlement) => {
+			if (isFailedAttempt(settlement)) return true;
+			const { receiverId } = settlement.delivery;
+			return isDelivered(settlement) && (failing.has(receiverId) || !succeeded.has(receiverId));
+		});
+	}
+
 	async function run(input: PassInput): Promise<PassOutput | null> {
 		// The previous pass failed without an answer. It may have been committed, and with it a notice that this engine
 		// does not know.
@@ -132,14 +158,9 @@ export function createPass(store: Store, random: Random): Pass {
 				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.receiverId);
 			}
 		}
-		const { isRenewal, reread, isLast, settlements, giveUp } = input;
-		const isWriting = isRenewal || reread !== null || isLast || settlements.length + giveUp.length > 0;
-		// On SQLite even a read needs a transaction, because the only connection may be in the middle of another
-		// transaction.
-		const passed =
-			isWriting || store.kind === "sqlite"
-				? await store.transact((trx) => pass(trx, input))
-				: { output: { ...NOTHING_WRITTEN, ...(await read(store.db, input)) }, noted: null };
+		const passed = needsTransaction(input)
+			? await store.transact((trx) => pass(trx, input))
+			: await passWithout(input);
 		if (passed === null) return null;
 		const { output, noted } = passed;
 		if (succeeded.size > MAX_REMEMBERED) succeeded.clear();
@@ -156,29 +177,14 @@ export function createPass(store: Store, random: Random): Pass {
 	return { run, noteFailing: (receiverId) => failing.add(receiverId) };
 }
 
-const NOTHING_WRITTEN = { settled: new Set<Settlement>(), slots: null, firstDue: [], hasNotice: false };
-
 function deliveredTo(settled: Iterable<Settlement>): ReceiverId[] {
 	const receiverIds = new Set<ReceiverId>();
 	for (const settlement of settled) {
-		if (settlement.kind === "finished" && settlement.state === "delivered")
-			receiverIds.add(settlement.delivery.receiverId);
+		if (isDelivered(settlement)) receiverIds.add(settlement.delivery.receiverId);
 	}
 	return [...receiverIds];
 }
 
-/** Counts successful and failed attempts by receiver and quarter of an hour. Tests are not counted. */
-function countQuarters(settled: readonly Settlement[]): CallbackCount[] {
-	const quarters = new Map<number, Map<ReceiverId, CallbackCount>>();
-	for (const settlement of settled) {
-		if (settlement.kind === "cancelled" || isTest(settlement)) continue;
-		const { receiverId } = settlement.delivery;
-		const quarterMs = Math.floor(settlement.endedAtMs / QUARTER_MS) * QUARTER_MS;
-		const receivers = quarters.getOrInsertComputed(quarterMs, () => new Map<ReceiverId, CallbackCount>());
-		const none = { receiverId, quarterMs, delivered: 0, failed: 0 };
-		const count = receivers.getOrInsert(receiverId, none);
-		if (settlement.verdict === "delivered") count.delivered++;
-		else count.failed++;
-	}
-	return [...quarters.values()].flatMap((receivers) => [...receivers.values()]);
+function isDelivered(settlement: Settlement): boolean {
+	return settlement.kind === "finished" && settlement.state === "delivered";
 }

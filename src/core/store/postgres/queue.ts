@@ -5,6 +5,7 @@ import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
 import {
 	ATTEMPT_COLUMNS,
 	type CallbackTarget,
+	countedQuarterMs,
 	type DueDelivery,
 	type DueRead,
 	type FirstDue,
@@ -60,16 +61,26 @@ const READ_DUE = hotStatement<DueRow>(`
 
 const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where r.id = any($1::bigint[])`);
 
-// A result is stored only if the queue still has the delivery's row with the due time that was read. All other results
-// are missing from `kept` and change nothing.
-const SETTLE = hotStatement<{ id: number }>(`
-	with result as (
-		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bigint[],
-			$8::bigint[], $9::int[], $10::int[], $11::text[], $12::int[], $13::text[], $14::bigint[],
-			$15::float8[], $16::float8[], $17::float8[], $18::float8[], $19::float8[], $20::bigint[], $21::text[],
-			$22::text[], $23::text[])
-			as r(receiver_id, old_due_at_ms, due_at_ms, counted, undelivered_state, ended_run, ended_at_ms,
-				${ATTEMPT_COLUMNS})
+interface Settled {
+	/** 0 if the engine's row is gone. */
+	engines: number;
+	/** The driver returns 64-bit integers in arrays as text. */
+	ids: readonly string[] | null;
+}
+
+// No result is stored without the engine's row, which is locked first. A result is stored only if the queue still has the
+// delivery's row with the due time that was read. All other results are missing from `kept` and change nothing.
+const SETTLE = hotStatement<Settled>(`
+	with engine as (
+		select id from engines where id = $1::bigint for update
+	), result as (
+		select r.* from engine cross join unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::int[],
+			$8::bigint[], $9::bigint[], $10::int[],
+			$11::bigint[], $12::int[], $13::int[], $14::text[], $15::int[], $16::text[], $17::bigint[],
+			$18::float8[], $19::float8[], $20::float8[], $21::float8[], $22::float8[], $23::bigint[], $24::text[],
+			$25::text[], $26::text[])
+			as r(receiver_id, old_due_at_ms, due_at_ms, counted, undelivered_state, ended_run, ended_at_ms, quarter_ms,
+				is_delivered, ${ATTEMPT_COLUMNS})
 	), taken as (
 		delete from queue q using result r
 			where q.id = r.delivery_id and q.due_at_ms = r.old_due_at_ms and r.due_at_ms is null
@@ -86,31 +97,42 @@ const SETTLE = hotStatement<{ id: number }>(`
 			where undelivered_state is not null
 	), logged as (
 		insert into attempts (${ATTEMPT_COLUMNS}) select ${ATTEMPT_COLUMNS} from kept where seq is not null
+	), counts as (
+		insert into callback_quarters (receiver_id, quarter_ms, delivered, failed)
+			select receiver_id, quarter_ms, sum(is_delivered), sum(1 - is_delivered) from kept
+			where quarter_ms is not null group by receiver_id, quarter_ms order by receiver_id, quarter_ms
+			on conflict (receiver_id, quarter_ms) do update set
+				delivered = callback_quarters.delivered + excluded.delivered,
+				failed = callback_quarters.failed + excluded.failed
 	)
-	select delivery_id as id from kept`);
+	select (select count(*) from engine) as engines, (select array_agg(delivery_id) from kept) as ids`);
 
 /**
- * Number of columns that SETTLE takes. Seven are about the row of the queue and the end of the delivery, and the others
- * belong to the attempt.
+ * Number of columns that SETTLE takes. Nine are about the row of the queue, the end of the delivery and the counts, and the
+ * others belong to the attempt.
  */
-const SETTLED_COLUMNS = 7 + ATTEMPT_COLUMNS.split(",").length;
+const SETTLED_COLUMNS = 9 + ATTEMPT_COLUMNS.split(",").length;
 
 export const POSTGRES_QUEUE: Queue = {
 	...createSlotQueue(() => NOW_MS, sql`for update skip locked`, sql`for update`),
-	async settle(trx, settlements) {
+	async settle(db, engineId, settlements) {
 		if (settlements.length === 0) return new Set();
 		const values = settlements.map((settlement) => {
 			const { delivery, endedAtMs } = settlement;
 			const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);
 			const ended = [undeliveredState, delivery.run, endedAtMs];
 			const queued = [delivery.receiverId, delivery.dueAtMs, dueAtMs, delivery.counted + 1];
-			return [...queued, ...ended, ...(attempt ?? [delivery.id])];
+			const isDelivered = settlement.kind === "finished" && settlement.verdict === "delivered" ? 1 : 0;
+			const counts = [countedQuarterMs(settlement), isDelivered];
+			return [...queued, ...ended, ...counts, ...(attempt ?? [delivery.id])];
 		});
 		// A cancelled delivery has no attempt, so its values end with the delivery's id. The missing ones become null.
 		const columns = Array.from({ length: SETTLED_COLUMNS }, (_, n) =>
 			columnLiteral(values, (row) => row[n] ?? null),
 		);
-		return new Set((await SETTLE.run(trx, columns)).map(({ id }) => id));
+		const [settled] = await SETTLE.run(db, [engineId, ...columns]);
+		if (settled === undefined) throw new Error("a select without a table always has a row");
+		return settled.engines === 0 ? null : new Set((settled.ids ?? []).map(Number));
 	},
 	readFirstDue: (trx, slots) => READ_FIRST_DUE.run(trx, [arrayLiteral(slots)]),
 	readDue,

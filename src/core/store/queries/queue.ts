@@ -8,9 +8,10 @@
 //   owned ──giveUpSlots, by an engine that has more than its share or stops──▶ free
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
+import { isTestEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
-import { SECOND_MS } from "../../domain/time.ts";
+import { QUARTER_MS, SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
 import type { AttemptResult } from "../tables/deliveries.ts";
@@ -117,6 +118,15 @@ export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 /** The columns of `attempts` that an engine writes. They are named, because a later schema may have more. */
 export const ATTEMPT_COLUMNS = `delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms,
 	look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer`;
+
+/**
+ * Returns the quarter of an hour in which an attempt is counted. Returns null for a test and for a cancelled delivery, which
+ * are not counted.
+ */
+export function countedQuarterMs(settlement: Settlement): number | null {
+	if (settlement.kind === "cancelled" || isTestEvent(settlement.delivery.eventBody)) return null;
+	return Math.floor(settlement.endedAtMs / QUARTER_MS) * QUARTER_MS;
+}
 
 /** Values that are stored for a settlement in `undelivered`, `queue` and `attempts`. */
 export interface SettledValues {
@@ -231,10 +241,11 @@ export interface Queue {
 	/** Removes the engine's row, and frees its slots. */
 	removeEngine(trx: Db, engineId: number): Promise<void>;
 	/**
-	 * Stores results. Returns the ids of the deliveries whose row in the queue was still as it was read. Only these were
-	 * changed.
+	 * Stores and counts results. Returns the ids of the deliveries whose row in the queue was still as it was read. Only
+	 * these were changed. On PostgreSQL it locks the engine's row itself, so it needs no transaction. It returns null and
+	 * writes nothing if that row is gone.
 	 */
-	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
+	settle(db: Db, engineId: number, settlements: readonly Settlement[]): Promise<ReadonlySet<number> | null>;
 	/** Returns the first row of each receiver of these slots. It uses the index to skip from receiver to receiver. */
 	readFirstDue(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
 	readDue(db: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;

@@ -5,9 +5,11 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
+import { addCallbackCounts, type CallbackCount } from "../queries/delivery-health.ts";
 import {
 	ATTEMPT_COLUMNS,
 	type CallbackTarget,
+	countedQuarterMs,
 	type DueRead,
 	type FirstDue,
 	type Queue,
@@ -30,7 +32,11 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 		// With one writer at a time, no row can be locked by another engine, so no lock clause is needed. The only clock is
 		// the machine's.
 		...createSlotQueue((nowMs) => sql.lit(nowMs), sql``, sql``),
-		settle: async (_trx, settlements) => settle(prepared(), settlements),
+		async settle(trx, _engineId, settlements) {
+			const ids = settle(prepared(), settlements);
+			await addCallbackCounts(trx, countQuarters(settlements.filter(({ delivery }) => ids.has(delivery.id))));
+			return ids;
+		},
 		readFirstDue: async (_trx, slots) =>
 			prepared().readFirstDue.all(JSON.stringify(slots)) as unknown as FirstDue[],
 		readDue: async (_trx, requests, nowMs) => readDue(prepared(), requests, nowMs),
@@ -93,6 +99,21 @@ function settle(statements: Statements, settlements: readonly Settlement[]): Set
 		if (settleOne(statements, settlement)) settled.add(settlement.delivery.id);
 	}
 	return settled;
+}
+
+/** Counts successful and failed attempts by receiver and quarter of an hour. */
+function countQuarters(settled: readonly Settlement[]): CallbackCount[] {
+	const counts = new Map<string, CallbackCount>();
+	for (const settlement of settled) {
+		const quarterMs = countedQuarterMs(settlement);
+		if (quarterMs === null || settlement.kind === "cancelled") continue;
+		const { receiverId } = settlement.delivery;
+		const none = { receiverId, quarterMs, delivered: 0, failed: 0 };
+		const count = counts.getOrInsert(`${receiverId} ${quarterMs}`, none);
+		if (settlement.verdict === "delivered") count.delivered++;
+		else count.failed++;
+	}
+	return [...counts.values()];
 }
 
 /** Stores one result. Returns false if the queue no longer has the delivery's row as it was read. */
