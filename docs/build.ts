@@ -11,7 +11,7 @@ import { writeRenderedPages } from "./rendered-pages.ts";
 const FILES_NAMING_THE_PACKAGE = [
 	"docs/api.md",
 	"docs/downloads.md",
-	"docs/receiver-guide.md",
+	"docs/quick-start.md",
 	"examples/README.md",
 	"examples/node/receiver.mjs",
 	"examples/node/sender.mjs",

@@ -38,7 +38,8 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 
 /** The files with generated parts. */
 export const GENERATED_IN = [
-	"docs/receiver-guide.md",
+	"docs/callbacks.md",
+	"docs/retries.md",
 	"docs/api.md",
 	"docs/network-api.md",
 	"docs/partner-api.md",

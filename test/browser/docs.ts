@@ -1,4 +1,4 @@
-// Tests the guide on a desktop, on a phone, without scripts and in print.
+// Tests the documents on a desktop, on a phone, without scripts and in print.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ export function testDocs(browser: () => Browser): void {
 	test("on a desktop the outline stays beside the text", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
-		await page.goto("/docs");
+		await page.goto("/docs/retries");
 		const outline = page.getByRole("navigation", { name: "On this page" });
 		await outline.getByRole("link", { name: "The retry calendar" }).click();
 		ok(await isInSight(page, "#the-retry-calendar"));
@@ -34,7 +34,7 @@ export function testDocs(browser: () => Browser): void {
 			javaScriptEnabled: false,
 		});
 		const { page } = visitor;
-		await page.goto("/docs");
+		await page.goto("/docs/rules");
 		equal(await page.locator(".docs-outline").isVisible(), false);
 		const folded = page.locator(".docs-outline-folded");
 		equal(await folded.getByRole("link").first().isVisible(), false);
@@ -43,7 +43,7 @@ export function testDocs(browser: () => Browser): void {
 		match(page.url(), /#receivers-by-language$/);
 		const tabs = page.getByRole("navigation", { name: "Language of the receiver" });
 		await tabs.getByRole("link", { name: "PHP" }).click();
-		match(page.url(), /\/docs\?lang=php#receiver-code$/);
+		match(page.url(), /\/docs\/rules\?lang=php#receiver-code$/);
 		await page.getByRole("region", { name: "PHP, receiver" }).getByText("<?php").waitFor();
 		equal(await page.locator("button:visible").count(), 1, "the search's, and none that does nothing");
 		await visitor.leave();
@@ -61,7 +61,7 @@ export function testDocs(browser: () => Browser): void {
 		const found = page.locator(".docs-found");
 		await found.locator("mark", { hasText: "X-Acme-Nonce" }).first().waitFor();
 		await found.getByRole("link", { name: "Headers", exact: true }).click();
-		match(page.url(), /\/docs#headers$/);
+		match(page.url(), /\/docs\/callbacks#headers$/);
 		await page.getByRole("searchbox").fill("stale_timestamp");
 		await page.getByRole("button", { name: "Search" }).click();
 		await found.getByRole("link").first().click();
@@ -76,7 +76,7 @@ export function testDocs(browser: () => Browser): void {
 	test("a line of text has about seventy letters, and wide elements scroll on their own", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
-		await page.goto("/docs");
+		await page.goto("/docs/callbacks");
 		const letters = await page.evaluate<number>(LETTERS_A_LINE);
 		ok(letters >= 60 && letters <= 82, String(letters));
 		await page.setViewportSize(PHONE);
@@ -88,7 +88,7 @@ export function testDocs(browser: () => Browser): void {
 		const permissions = ["clipboard-read", "clipboard-write"];
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK, permissions });
 		const { page } = visitor;
-		await page.goto("/docs");
+		await page.goto("/docs/quick-start");
 		const block = page.locator(".code").first();
 		await block.getByRole("button").click();
 		await block.getByText("Copied").waitFor();
@@ -101,7 +101,7 @@ export function testDocs(browser: () => Browser): void {
 	test("only the text is printed, and nothing is cut off", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
-		await page.goto("/docs");
+		await page.goto("/docs/callbacks");
 		await page.emulateMedia({ media: "print" });
 		for (const gone of [".topbar", ".docs-side", ".docs-outline-folded", ".button", ".heading-link"]) {
 			equal(await page.locator(gone).first().isVisible(), false, gone);

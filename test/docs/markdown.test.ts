@@ -42,11 +42,11 @@ test("HTML comments are removed, and placeholders stay for the server to fill in
 test("a link to another document leads to its page", () => {
 	assert.equal(render("[a **b**](/problems)"), '<p><a href="/problems">a <strong>b</strong></a></p>');
 	const links: readonly (readonly [href: string, source: string, target: string])[] = [
-		["receiver-guide.md#headers", "docs/api.md", "/docs#headers"],
-		["../receiver-guide.md", "docs/operations/install.md", "/docs"],
+		["callbacks.md#headers", "docs/api.md", "/docs/callbacks#headers"],
+		["../start.md", "docs/operations/install.md", "/docs"],
 		["proxy.md#nginx", "docs/operations/install.md", "/docs/operations/proxy#nginx"],
 		["operations/proxy.md", "docs/operations.md", "/docs/operations/proxy"],
-		["../receiver/downloads", "docs/receiver-guide.md", "/downloads"],
+		["../receiver/downloads", "docs/quick-start.md", "/downloads"],
 		["#here", "docs/api.md", "#here"],
 		["https://elsewhere.example/a", "docs/api.md", "https://elsewhere.example/a"],
 	];
@@ -91,10 +91,10 @@ test("Markdown for programs has whole addresses, no comments, and unchanged code
 		[
 			"# Title",
 			"<!-- generated: x -->",
-			"[a](receiver-guide.md#headers), [b](#here), [c](../README.md), [d](/problems/x), [e](https://e.example/)",
+			"[a](callbacks.md#headers), [b](#here), [c](../README.md), [d](/problems/x), [e](https://e.example/)",
 			"<!-- /generated -->",
 			"```js",
-			"// [a](receiver-guide.md)",
+			"// [a](callbacks.md)",
 			"<!-- kept -->",
 			"```",
 		].join("\n"),
@@ -104,9 +104,9 @@ test("Markdown for programs has whole addresses, no comments, and unchanged code
 		published,
 		[
 			"# Title",
-			"[a](https://ringback.example/docs.md#headers), [b](#here), c, [d](https://ringback.example/problems/x.md), [e](https://e.example/)",
+			"[a](https://ringback.example/docs/callbacks.md#headers), [b](#here), c, [d](https://ringback.example/problems/x.md), [e](https://e.example/)",
 			"```js",
-			"// [a](receiver-guide.md)",
+			"// [a](callbacks.md)",
 			"<!-- kept -->",
 			"```",
 			"",

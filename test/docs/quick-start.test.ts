@@ -1,4 +1,4 @@
-// Runs the guide's quick start as the service shows it, in an empty folder, with a real npm that has an empty cache and no
+// Runs the quick start as the service shows it, in an empty folder, with a real npm that has an empty cache and no
 // registry. Only the key, the secret and the receiver's port are filled in.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
@@ -83,10 +83,10 @@ test("without the package `npx --no-install` runs nothing, and `npx -p` with the
 	deepEqual([code, stdout], [0, `${current.version}\n`], stderr);
 });
 
-/** Returns the text of the section as the page shows it. */
+/** Returns the text of the page as it is shown, up to its further tests. */
 async function readQuickStart(url: string): Promise<string> {
-	const page = await (await fetch(`${url}/docs`)).text();
-	const [, section = ""] = /<h2 id="quick-start"[^>]*>(.*?)<h2 /s.exec(page) ?? [];
+	const page = await (await fetch(`${url}/docs/quick-start`)).text();
+	const [, section = ""] = /<article class="prose">(.*)<h2 id="more-tests"/s.exec(page) ?? [];
 	const text = section
 		.replace(/<button\b.*?<\/button>/gs, "")
 		.replaceAll(/<\/?(?:p|pre|div)\b[^>]*>/g, "\n")

@@ -20,7 +20,7 @@ const ROOT = new URL("../../", import.meta.url);
 const ADDRESS = "https://ringback.example/downloads/";
 const INSTALL = `npm install ${ADDRESS}`;
 const SHOWN = [
-	...findCommands("docs/receiver-guide.md", 5),
+	...findCommands("docs/quick-start.md", 6),
 	...findCommands("docs/api.md", 1),
 	...findCommands("receiver/README.md", 2),
 ];

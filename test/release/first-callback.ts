@@ -84,8 +84,8 @@ export async function checkFiles(url: string): Promise<void> {
 	const assets = [...signIn.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
 	ok(assets.length >= 3, signIn);
 	for (const path of assets) equal((await fetch(url + path)).status, 200, path);
-	const docs = await (await fetch(`${url}/docs?lang=go`)).text();
-	match(docs, /Receiver guide/);
+	const docs = await (await fetch(`${url}/docs/rules?lang=go`)).text();
+	match(docs, /Rules for receivers/);
 	match(docs, /package main/);
 	equal((await fetch(`${url}/openapi.json`)).status, 200);
 	await checkDownload(url);

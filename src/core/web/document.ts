@@ -163,16 +163,13 @@ function programmeName(viewer: Viewer | null, { publicId, name }: DocumentOwner)
 	}</div>`;
 }
 
-/** Section of the documentation for people who belong only to a partner. */
-const PARTNER_GUIDE = `${paths.PARTNER_DOCS_PATH}#for-partners-links-and-sub-ids`;
-
 function isPartnerAlone(viewer: Viewer | null): boolean {
 	return viewer !== null && viewer.partners.length > 0 && viewer.programmeCount === 0;
 }
 
 function topLinks(view: DocumentView): Content {
 	const { viewer, active } = view;
-	const href = isPartnerAlone(viewer) ? PARTNER_GUIDE : paths.DOCS_PATH;
+	const href = isPartnerAlone(viewer) ? paths.PARTNER_GUIDE_PATH : paths.DOCS_PATH;
 	const docs: Menus["staff"][number] = { area: "docs", href, label: "Docs" };
 	return [...staffLinksOf(view), docs].map((link) => {
 		const { area, href, label, inMenu } = link;
@@ -208,8 +205,8 @@ function accountMenu(view: DocumentView): Html {
 		...(viewer.awaitsAuthenticator ? [] : [[paths.ACCOUNT_PATH, "Account settings"]]),
 		...staffLinks.flatMap(({ href, inMenu }) => (inMenu === undefined ? [] : [[href, inMenu]])),
 		isPartnerAlone(viewer)
-			? [PARTNER_GUIDE, "Documentation for partners"]
-			: [paths.DOCS_PATH, "Documentation for developers"],
+			? [paths.PARTNER_GUIDE_PATH, "Documentation for partners"]
+			: [paths.DOCS_PATH, "Documentation"],
 	];
 	// On a narrow screen, pages of staff that have no room in the bar are only in this menu.
 	const label =

@@ -24,7 +24,7 @@ import {
 import { answerPage, isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { count, type Html, html, tabs } from "../ui.ts";
-import { PUBLIC_DOCUMENTS } from "./document-list.ts";
+import { GUIDES, type GuideName, PUBLIC_DOCUMENTS } from "./document-list.ts";
 import { DOCUMENT_PATHS, type DocsDocument, isForStaff, readDocument, readMarkdown } from "./documents.ts";
 
 export type DocsDeps = Pick<PageDeps, "network" | "publicUrl" | "store">;
@@ -210,10 +210,30 @@ function packageVersions(): Html {
 	)}${NOT_PACKED.map((sentence) => html`<p>${raw(sentence.replace(/`(.*?)`/, "<code>$1</code>"))}</p>`)}`;
 }
 
-const DOCUMENTS = [
-	...PUBLIC_DOCUMENTS.map(({ label, path }) => ({ label, href: path })),
-	{ label: "Operations", href: paths.OPERATIONS_PATH },
-];
+/**
+ * Returns the menu of a page: the start, and the pages for the same readers. The menu of the start has the first page for
+ * each kind of reader.
+ */
+function menuOf(path: string, isStaff: boolean): { label: string; href: string }[] {
+	const guide = PUBLIC_DOCUMENTS.find((document) => document.path === path)?.guide ?? "start";
+	const pagesOf = (name: GuideName) =>
+		PUBLIC_DOCUMENTS.filter((document) => document.guide === name).map(({ label, path: href }) => ({
+			label,
+			href,
+		}));
+	const [start, ...others] = pagesOf("start");
+	if (start === undefined) throw new Error("the documentation has no start");
+	if (guide !== "start") return [start, ...pagesOf(guide)];
+	const entrances = GUIDES.flatMap(({ name, label }) =>
+		name === "start"
+			? []
+			: pagesOf(name)
+					.slice(0, 1)
+					.map(({ href }) => ({ label, href })),
+	);
+	const operations = { label: "Operations", href: paths.OPERATIONS_PATH };
+	return [start, ...entrances, ...(isStaff ? [operations] : []), ...others];
+}
 
 /** Shows an article in the frame of the documentation. */
 export function answerDocs(
@@ -223,7 +243,6 @@ export function answerDocs(
 	setCaching(c);
 	const { path } = c.req;
 	const parent = path.replace(/^(\/problems|\/docs\/operations)\/.*/, "$1");
-	const documents = DOCUMENTS.filter(({ href }) => !isForStaff(href) || isStaffViewer(c));
 	const parts = GUIDE_PARTS.map(({ name, label }) => ({ label, href: paths.operationsPath(name) }));
 	const links = html`<ul>${page.outline.map(
 		({ id, title, depth }) =>
@@ -238,7 +257,7 @@ export function answerDocs(
 		${searchForm(page.query ?? "")}
 		${tabs(
 			"Documentation",
-			documents.map((document) => ({ ...document, isActive: document.href === parent })),
+			menuOf(parent, isStaffViewer(c)).map((link) => ({ ...link, isActive: link.href === parent })),
 		)}
 		${
 			isForStaff(path)

@@ -134,7 +134,7 @@ test("/llms-full.txt?lang=… has the programs of one language, and the JavaScri
 		const text = await open(`/llms-full.txt?lang=${value}`);
 		assert.deepEqual(shownIn(text), [value]);
 		assert.equal(/^Source: \S+\/docs\/library\.md$/m.test(text), value === "node");
-		assert.deepEqual(shownIn(await open(`/docs.md?lang=${value}`)), [value]);
+		assert.deepEqual(shownIn(await open(`/docs/rules.md?lang=${value}`)), [value]);
 	}
 	const python = await open("/llms-full.txt?lang=python");
 	for (const kind of ["receiver", "sender", "click"] as const) {
@@ -142,7 +142,11 @@ test("/llms-full.txt?lang=… has the programs of one language, and the JavaScri
 		const code = fillIn(readExample("python", kind), { publicUrl, brand: network.face.brand });
 		assert.ok(python.includes(code.trimEnd()), kind);
 	}
-	assert.match(python, /\n## What we do with each answer\n/, "the text after the programs is there");
+	assert.match(
+		python,
+		/\n## Keep a sale until its answer says what to do\n/,
+		"the text after the programs is there",
+	);
 	assert.equal(await open("/llms-full.txt?lang=cobol"), full);
 });
 

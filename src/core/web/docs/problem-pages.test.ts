@@ -44,7 +44,7 @@ test("the list of problems links to every page, and the guides link to the list"
 	const site = await openTestSite(t);
 	const { text } = await site.browser().open("/problems");
 	for (const code of EXPLAINED_CODES) assert.ok(text.includes(`href="/problems/${code}"`), code);
-	for (const path of ["/docs", "/docs/api", "/problems/bad_signature"]) {
+	for (const path of ["/docs", "/docs/api", "/docs/troubleshooting", "/problems/bad_signature"]) {
 		assert.match((await site.browser().open(path)).text, /href="\/problems"/, path);
 	}
 });

@@ -18,19 +18,19 @@ test("the section that explains a word comes first", async (t) => {
 		["bad_signature", "/problems/bad_signature"],
 		["stale_timestamp", "/problems/stale_timestamp"],
 		["pixel_limited", "/problems/pixel_limited"],
-		["retry calendar", "/docs#the-retry-calendar"],
-		["the pixel", "/docs/api#the-pixel"],
-		["replacing the secret without losing", "/docs#replacing-the-secret-without-losing-a-callback"],
+		["retry calendar", "/docs/retries#the-retry-calendar"],
+		["the pixel", "/docs/pixel#placing-the-pixel"],
+		["replacing the secret without losing", "/docs/go-live#replacing-the-secret-without-losing-a-callback"],
 	];
 	for (const [typed, first] of cases) assert.equal((await search(site, typed)).hrefs[0], first, typed);
 	for (const [typed, wanted] of [
-		["X-Acme-Signature", "/docs#headers"],
-		["PARKED", "/docs#what-becomes-of-a-pixel-order"],
-		["401", "/docs#401-though-the-secret-is-right"],
+		["X-Acme-Signature", "/docs/callbacks#headers"],
+		["PARKED", "/docs/pixel#what-becomes-of-a-pixel-order"],
+		["401", "/docs/troubleshooting#401-though-the-secret-is-right"],
 		["basketValue", "/docs/api#calls"],
 		["basketValue", "/docs/order-to-money#what-basketvalue-is"],
-		["signature", "/docs#2-check-the-signature"],
-		["Check a signature", "/docs#checking-a-signature"],
+		["signature", "/docs/rules#2-check-the-signature"],
+		["Check a signature", "/docs/troubleshooting#checking-a-signature"],
 		["refund", "/docs/order-to-money#returns-and-partial-refunds"],
 		["partial", "/docs/order-to-money#returns-and-partial-refunds"],
 		["return", "/docs/order-to-money#returns-and-partial-refunds"],
@@ -38,8 +38,15 @@ test("the section that explains a word comes first", async (t) => {
 		["VAT", "/docs/order-to-money#what-basketvalue-is"],
 		["discount", "/docs/order-to-money#what-basketvalue-is"],
 		["cancel", "/docs/order-to-money#order-states-of-shop-systems"],
-		["outbox", "/docs/order-to-money#the-outbox"],
-		["headless", "/docs/order-to-money#headless-shops"],
+		["outbox", "/docs/report-sales#the-outbox"],
+		["headless", "/docs/click-ids#headless-shops"],
+		["EPC", "/docs/words"],
+		["publisher", "/docs/words"],
+		["clawback", "/docs/words"],
+		["IBAN", "/docs/partner#what-to-do-first"],
+		["payout", "/docs/manager#what-happens-to-the-money"],
+		["when am I paid", "/docs/partner#what-happens-to-the-money"],
+		["fraud", "/docs/manager#daily-work"],
 	] as const) {
 		const { hrefs, list } = await search(site, typed);
 		assert.ok(hrefs.slice(0, 6).includes(wanted), `${typed}: ${hrefs.join(" ")}`);
@@ -104,8 +111,8 @@ test("the query is escaped, stays in the field, is cut at 100 characters, and se
 test("a question, a plural, one wrong word and pasted JSON find the section", async (t) => {
 	const site = await openTestSite(t);
 	for (const [typed, wanted] of [
-		["How do I verify a signature in PHP?", "/docs#2-check-the-signature"],
-		["retries calendars", "/docs#the-retry-calendar"],
+		["How do I verify a signature in PHP?", "/docs/rules#2-check-the-signature"],
+		["retries calendars", "/docs/retries#the-retry-calendar"],
 		["stale timestmap", "/problems/stale_timestamp"],
 		['"code": "bad_signature",', "/problems/bad_signature"],
 	] as const) {

@@ -174,7 +174,7 @@ function resultItem({ href, title, trail, text }: Entry, terms: readonly string[
 
 /** Returns example searches. They are shown before anything was typed, and if nothing was found. */
 function suggestions(brand: string): Html {
-	const examples = [`X-${brand}-Signature`, "bad_signature", "401", "PARKED", "retry"];
+	const examples = [`X-${brand}-Signature`, "bad_signature", "401", "PARKED", "retry", "EPC"];
 	return html`<p>Type a header, an error code, a status or a word:</p>
 <ul>${examples.map((example) => html`<li><a href="${paths.withQuery(paths.DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>`;
 }

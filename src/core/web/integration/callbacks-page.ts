@@ -14,7 +14,7 @@ import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.
 import { declareForm } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
 import { actorOf, leadTo, programmeOf, type WebContext, type WebDeps } from "../page.ts";
-import { DOCS_PATH, integrationPath, keysPath } from "../paths.ts";
+import { integrationPath, keysPath, QUICK_START_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
@@ -244,7 +244,7 @@ function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boo
 	return ui.section({
 		id: "callback",
 		title: "Status callback (optional)",
-		hint: html`We send one signed POST to this URL for each status change. <a href="${DOCS_PATH}">How to receive them</a>`,
+		hint: html`We send one signed POST to this URL for each status change. <a href="${QUICK_START_PATH}">How to receive them</a>`,
 		message: view.messageAt("callback"),
 		body: ui.padded(
 			missingSecretMessage(view),
@@ -281,7 +281,7 @@ function saveForm(c: WebContext, view: CallbacksView, isCommandAbove: boolean): 
 function onYourMachine(view: CallbacksView): Html {
 	const words = html`<p class="small soft">${
 		view.url === null ? "No public URL yet? " : null
-	}Paste this into a terminal, with your key and secret (lost? <a href="${view.keysPath}">issue new ones</a>). It checks each callback on your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>`;
+	}Paste this into a terminal, with your key and secret (lost? <a href="${view.keysPath}">issue new ones</a>). It checks each callback on your own machine. <a href="${QUICK_START_PATH}">Quick start</a></p>`;
 	const body = html`<div class="stack-tight">${words}${listenBlock(view)}</div>`;
 	return view.url === null ? body : ui.more("Listen on your own machine", body);
 }

@@ -13,11 +13,11 @@ import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { actorOf, flashAt, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
 import {
-	DOCS_PATH,
+	CLICK_IDS_PATH,
 	DOWNLOADS_PATH,
 	keysPath,
 	ORDER_TO_MONEY_PATH,
-	PARTNER_DOCS_PATH,
+	RULES_PATH,
 	withQuery,
 } from "../paths.ts";
 import * as ui from "../ui.ts";
@@ -192,7 +192,7 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 	return ui.section({
 		id: "snippets",
 		title: "Ready snippets",
-		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${DOCS_PATH}#the-rules">The rules they follow, and why</a>`,
+		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${RULES_PATH}">The rules they follow, and why</a>`,
 		body: ui.padded(
 			ui.tabs(
 				"Language",
@@ -239,7 +239,7 @@ export function partnerLinksSection(asked: string | undefined, values: SnippetVa
 	return ui.section({
 		id: "partner-links",
 		title: "Partner links",
-		hint: html`A partner's link opens your shop with the click ID in the parameter <code>${parameter}</code>. Your server keeps it for ${ui.countOf(days, "day")} in a cookie that scripts cannot read, and sends it as <code>clickId</code> with the signed request of the sale. If the customer used a coupon code, send it as <code>couponCode</code>. <a href="${PARTNER_DOCS_PATH}">What the answer says, and why</a>`,
+		hint: html`A partner's link opens your shop with the click ID in the parameter <code>${parameter}</code>. Your server keeps it for ${ui.countOf(days, "day")} in a cookie that scripts cannot read, and sends it as <code>clickId</code> with the signed request of the sale. If the customer used a coupon code, send it as <code>couponCode</code>. <a href="${CLICK_IDS_PATH}#the-words-of-credit">What the answer says, and why</a>`,
 		body: ui.padded(exampleBlock(language, "click", `Keep the click ID, ${language.label}`, values)),
 	});
 }

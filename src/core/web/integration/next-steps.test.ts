@@ -41,7 +41,7 @@ test("without a Postback URL the page shows the command to listen, with this net
 		].join(" \\\n");
 		const before = await browser.open(path);
 		assert.ok(before.text.includes(`<code>${command}</code>`));
-		assert.ok(before.text.includes('href="/docs#quick-start"'));
+		assert.ok(before.text.includes('href="/docs/quick-start"'));
 		assert.match(before.text, /No callback can be sent yet\. Paste the command/);
 		assert.doesNotMatch(before.text, /something to watch/);
 		assert.doesNotMatch(before.text, /<summary>Listen on your own/, "plain to see while there is none");

@@ -76,7 +76,7 @@ function answerSignIn(
 	return answerPlainPage(c, {
 		title: "Sign in",
 		body: html`${above}${companySignIn === null ? null : companyButton(companySignIn, next)}${SIGN_IN_FORM.show(c, { action: SIGN_IN_PATH, values: { next }, send: wideButton("Sign in") })}
-		<p class="small"><a href="${paths.FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${paths.DOCS_PATH}">Documentation for developers</a></p>`,
+		<p class="small"><a href="${paths.FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${paths.DOCS_PATH}">Documentation</a></p>`,
 	});
 }
 

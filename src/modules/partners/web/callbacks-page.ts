@@ -21,7 +21,7 @@ import { deliveriesSection } from "#core/web/integration/deliveries-section.ts";
 import { answerTab, type FormPart, finish, queryHere } from "#core/web/integration/frame.ts";
 import { prepareNext, secretSection } from "#core/web/integration/secret-section.ts";
 import { actorOf, flashAt, type PageDeps, partnerOf, type WebContext, type WebDeps } from "#core/web/page.ts";
-import { PARTNER_DOCS_PATH } from "#core/web/paths.ts";
+import { PARTNER_CALLBACKS_GUIDE_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
 import { sendTestCallback } from "../use-cases/test-callback.ts";
@@ -142,7 +142,7 @@ function urlSection(c: WebContext, view: CalledView | null): Html {
 	return ui.section({
 		id: "callback",
 		title: "Status callbacks",
-		hint: html`Once you save a URL, we send status changes from then on, not earlier ones. <a href="${PARTNER_DOCS_PATH}#callbacks-to-partners">How to receive them</a>`,
+		hint: html`Once you save a URL, we send status changes from then on, not earlier ones. <a href="${PARTNER_CALLBACKS_GUIDE_PATH}">How to receive them</a>`,
 		message: flashAt(c, "callback"),
 		body: ui.padded(
 			form,

@@ -4,7 +4,7 @@
 import { DAY_MS } from "#core/domain/time.ts";
 import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
 import { viewerOf, type WebContext, type WebDeps } from "#core/web/page.ts";
-import { PARTNER_DOCS_PATH } from "#core/web/paths.ts";
+import { PARTNER_GUIDE_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { type ClickKind, type LandingHost, landingUrl } from "../domain/click.ts";
@@ -111,7 +111,7 @@ export async function linkSection(
 	return ui.section({
 		id: "links",
 		title: "Links",
-		hint: html`Visits in the last ${recentDays} days, and in total. Only clicks get a click ID and can earn. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
+		hint: html`Visits in the last ${recentDays} days, and in total. Only clicks get a click ID and can earn. <a href="${PARTNER_GUIDE_PATH}#what-counts">What each count means</a>`,
 		body: [table, pager(pagesOf(deps, list, page))],
 	});
 }

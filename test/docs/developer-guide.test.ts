@@ -1,5 +1,5 @@
-// Tests the receiver guide as a file. Its statements match the code, and its links lead to existing files and
-// headings.
+// Tests the documents for shops' developers as files. Their statements match the code, and their links lead to existing
+// files and headings.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -29,6 +29,7 @@ import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "#core/domain/signature
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import { DEFAULT_PARKED_DAYS } from "#core/programmes/programme-terms.ts";
 import { SILENT_MS } from "#core/store/queries/queue.ts";
+import { PUBLIC_DOCUMENTS } from "#core/web/docs/document-list.ts";
 import { EXAMPLE_LANGUAGES } from "#core/web/examples.ts";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
 import { headingId } from "../../docs/markdown.ts";
@@ -36,8 +37,26 @@ import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
 import { readConfig } from "../../src/config.ts";
 import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
 
-const GUIDE_FILE = new URL("../../docs/receiver-guide.md", import.meta.url);
-const GUIDE = readFileSync(GUIDE_FILE, "utf8");
+const ROOT = new URL("../../", import.meta.url);
+const PAGES = PUBLIC_DOCUMENTS.filter(({ file }) => file !== "docs/problems.md").map(({ file }) => {
+	const url = new URL(file, ROOT);
+	const text = readFileSync(url, "utf8");
+	const tokens = allTokens(text);
+	const headings = tokens.filter(({ type }) => type === "heading");
+	return {
+		file,
+		url,
+		text,
+		headingCount: headings.length,
+		ids: new Set(headings.map((heading) => headingId(plain(heading)))),
+		hrefs: tokens.flatMap((token) => (token.type === "link" ? [String(token["href"])] : [])),
+		markup: tokens.filter((token) => token.type === "html").map(({ raw }) => raw.trim()),
+	};
+});
+const CALLBACKS = readPage("docs/callbacks.md");
+const RULES = readPage("docs/rules.md");
+const RETRIES = readPage("docs/retries.md");
+const PIXEL = readPage("docs/pixel.md");
 /** Pattern for the start of a generated part. */
 const GENERATED = /^(?=<!-- generated: )/m;
 const SAMPLE = sampleCallback();
@@ -64,58 +83,59 @@ test("the build replaces only the text between its comments, and refuses an unkn
 	assert.throws(() => writeGenerated("<!-- generated: nothing -->\n<!-- /generated -->"), /the part nothing/);
 });
 
-test("the guide links to the receiver and the sender of every language once", () => {
-	const linked = [...GUIDE.matchAll(/\[([^\]]+)\]\(\.\.\/(examples\/[^)]+)\)/g)].map(([, ...link]) => link);
-	const wanted = (["receiver", "sender"] as const).flatMap((role) =>
-		EXAMPLE_LANGUAGES.map((language) => [language.label, `examples/${language.value}/${language[role]}`]),
-	);
-	assert.deepEqual(linked, wanted);
+test("the receiver, the sender and the click program of every language are linked once", () => {
+	for (const [role, file] of [
+		["receiver", "docs/rules.md"],
+		["sender", "docs/report-sales.md"],
+		["click", "docs/click-ids.md"],
+	] as const) {
+		const links = readPage(file).matchAll(/\[([^\]]+)\]\(\.\.\/(examples\/[^)]+)\)/g);
+		assert.deepEqual(
+			Array.from(links, ([, ...link]) => link),
+			EXAMPLE_LANGUAGES.map((language) => [language.label, `examples/${language.value}/${language[role]}`]),
+		);
+	}
 });
 
-describe("links in the guide", () => {
-	const tokens = allTokens(GUIDE);
-	const ids = new Set(tokens.flatMap((token) => (token.type === "heading" ? [headingId(plain(token))] : [])));
-	const hrefs = tokens.flatMap((token) => (token.type === "link" ? [String(token["href"])] : []));
-
-	test("no two headings of the guide have the same id", () => {
-		assert.equal(ids.size, tokens.filter(({ type }) => type === "heading").length);
+describe("links of the documents", () => {
+	test("no two headings of a document have the same id", () => {
+		for (const { file, ids, headingCount } of PAGES) assert.equal(ids.size, headingCount, file);
 	});
 
-	test("every link to a part of the guide leads to one of its headings", () => {
-		const inside = hrefs.filter((href) => href.startsWith("#"));
-		assert.ok(inside.length >= 4);
-		assert.deepEqual(
-			inside.filter((href) => !ids.has(href.slice(1))),
-			[],
-		);
+	test("every link leads to an existing file and to one of its headings", () => {
+		let followed = 0;
+		for (const { file, url, hrefs } of PAGES) {
+			for (const href of hrefs.filter((each) => !/^(?:https:|\/)/.test(each))) {
+				const [path = "", id] = href.split("#");
+				const target = new URL(path, url);
+				assert.ok(existsSync(target), `${file} → ${href}`);
+				const { ids } = PAGES.find((page) => page.url.href === target.href) ?? {};
+				assert.ok(id === undefined || ids === undefined || ids.has(id), `${file} → ${href}`);
+				followed++;
+			}
+		}
+		assert.ok(followed > 100, String(followed));
 	});
 
-	test("every link from the guide to a file leads to an existing file", () => {
-		const files = hrefs.filter((href) => !href.startsWith("#") && !href.startsWith("https://"));
-		assert.ok(files.length > 0);
-		assert.deepEqual(
-			files.filter((href) => !existsSync(new URL(href.replace(/#.*$/, ""), GUIDE_FILE))),
-			[],
-		);
-	});
-
-	test("the guide has no markup except the build's comments", () => {
-		const markup = tokens.filter((token) => token.type === "html").map(({ raw }) => raw.trim());
-		assert.deepEqual(
-			markup.filter(
-				(raw) => !/^<!-- (?:\/(?:generated|examples)|generated: [a-z-]+|examples: [a-z]+) -->$/.test(raw),
-			),
-			[],
-		);
-		assert.doesNotMatch(
-			GUIDE.replace(/^```html\n.*?^```$/gms, ""),
-			/&[a-z]+;|&#\d+;/,
-			"the page would show a character reference as it is written",
-		);
+	test("the documents have no markup except the build's comments", () => {
+		const comment =
+			/^<!-- (?:\/?(?:generated|examples|client|listen)|generated: [a-z-]+|examples: [a-z]+|versions|basket values) -->$/;
+		for (const { file, text, markup } of PAGES) {
+			assert.deepEqual(
+				markup.filter((raw) => !comment.test(raw)),
+				[],
+				file,
+			);
+			assert.doesNotMatch(
+				text.replace(/^```.*?^```$/gms, "").replaceAll(/`[^`\n]*`/g, ""),
+				/&[a-z]+;|&#\d+;/,
+				"the page would show a character reference as it is written",
+			);
+		}
 	});
 });
 
-describe("the sample request of the guide", () => {
+describe("the sample request", () => {
 	test("the sample request is accepted by the library that shops install, at the time of sending", async () => {
 		const request = {
 			path: SAMPLE_TARGET,
@@ -130,36 +150,36 @@ describe("the sample request of the guide", () => {
 		assert.equal(late.ok ? "verified" : late.reason, "stale_timestamp");
 	});
 
-	test("the sample request is in the guide's text, with the secret that the text names", () => {
-		assert.ok(GUIDE.includes(SAMPLE.body));
-		assert.ok(GUIDE.includes(`\`${EXAMPLE_SECRET}\``));
+	test("the sample request is in the text, with the secret that the text names", () => {
+		assert.ok(CALLBACKS.includes(SAMPLE.body));
+		assert.ok(CALLBACKS.includes(`\`${EXAMPLE_SECRET}\``));
 	});
 });
 
-describe("the guide's description of a callback", () => {
+describe("the description of a callback", () => {
 	test("the table of headers has every header that is sent", () => {
-		const named = firstCells("Headers");
+		const named = firstCells(CALLBACKS, "Headers");
 		const sent = SAMPLE.headers.map(([name]) => name);
 		assert.deepEqual(new Set(named), new Set(sent.filter((name) => name !== "Host")));
 		for (const name of Object.values(headerNames("Service"))) assert.ok(named.includes(name));
 	});
 
 	test("the table of fields has the 14 of the body, in their order", () => {
-		assert.deepEqual(firstCells("Body"), Object.keys(JSON.parse(SAMPLE.body)));
-		assert.equal(firstCells("Body").length, 14);
+		assert.deepEqual(firstCells(CALLBACKS, "Body"), Object.keys(JSON.parse(SAMPLE.body)));
+		assert.equal(firstCells(CALLBACKS, "Body").length, 14);
 	});
 
-	test("the guide lists exactly the events, event types, statuses and reasons that are sent", () => {
-		assert.deepEqual(codeWords(cellOf("Body", "event")), [...EVENT_NAMES]);
-		assert.deepEqual(codeWords(cellOf("Body", "eventType")), [...EVENT_TYPES]);
-		const statuses = codeWords(cellOf("Body", "status"));
+	test("the page lists exactly the events, event types, statuses and reasons that are sent", () => {
+		assert.deepEqual(codeWords(cellOf(CALLBACKS, "Body", "event")), [...EVENT_NAMES]);
+		assert.deepEqual(codeWords(cellOf(CALLBACKS, "Body", "eventType")), [...EVENT_TYPES]);
+		const statuses = codeWords(cellOf(CALLBACKS, "Body", "status"));
 		assert.deepEqual(new Set(statuses), new Set(statusesOnTheWire()));
-		const reasons = /A reason is one of (.*?)\. /.exec(GUIDE)?.[1] ?? "";
+		const reasons = /A reason is one of (.*?)\. /.exec(CALLBACKS)?.[1] ?? "";
 		assert.deepEqual(codeWords(reasons), [...REASONS]);
 	});
 
 	test("the table of moves has every move that is announced, and no other", () => {
-		const rows = tableOf("Repeats and order").map(([from = "", to = ""]) => [
+		const rows = tableOf(RETRIES, "Repeats and order").map(([from = "", to = ""]) => [
 			codeWords(from)[0] ?? null,
 			codeWords(to),
 		]);
@@ -172,8 +192,8 @@ describe("the guide's description of a callback", () => {
 	});
 });
 
-test("the ranks of statuses in the guide are those of the library, and every status has one", () => {
-	const ranked = tableOf("8. Use an event only if its status ranks higher").map(([, statuses = ""]) =>
+test("the ranks of statuses in the rules are those of the library, and every status has one", () => {
+	const ranked = tableOf(RULES, "8. Use an event only if its status ranks higher").map(([, statuses = ""]) =>
 		codeWords(statuses),
 	);
 	assert.deepEqual(new Set(ranked.flat()), new Set(statusesOnTheWire()));
@@ -185,8 +205,8 @@ test("the ranks of statuses in the guide are those of the library, and every sta
 	}
 });
 
-describe("the limits in the guide", () => {
-	const limits = new Map(tableOf("Reference").map(([name = "", value = ""]) => [name, value]));
+describe("the limits in the documents", () => {
+	const limits = new Map(tableOf(CALLBACKS, "Limits").map(([name = "", value = ""]) => [name, value]));
 	const read = readConfig({});
 	assert.ok(read.ok);
 	const { maxInFlightPerProgramme, retentionDays } = read.config;
@@ -218,7 +238,7 @@ describe("the limits in the guide", () => {
 		],
 	]);
 
-	test("the limits in the guide are those of the code", () => {
+	test("the limits in the table are those of the code", () => {
 		assert.deepEqual(limits, expected);
 	});
 
@@ -246,7 +266,7 @@ describe("the limits in the guide", () => {
 		assert.ok(Buffer.byteLength(bodySentAt("conversion.recorded", event, 0)) < 2_000);
 	});
 
-	test("numbers that appear only in sentences of the guide are those of the code", () => {
+	test("numbers that appear only in sentences are those of the code", () => {
 		const facts: Readonly<Record<string, readonly [pattern: RegExp, numbers: readonly number[]]>> = {
 			"takeover of a dead engine": [/again within (\d+) seconds/, [(SILENT_MS + RENEW_EVERY_MS) / SECOND_MS]],
 			"days that a pixel's order waits": [/in time: (\d+) days/, [DEFAULT_PARKED_DAYS]],
@@ -260,7 +280,9 @@ describe("the limits in the guide", () => {
 			],
 		};
 		for (const [what, [pattern, numbers]] of Object.entries(facts)) {
-			const found = [...(pattern.exec(GUIDE) ?? [])].slice(1).map((text) => Number(text.replaceAll(",", "")));
+			const found = [...(pattern.exec(RETRIES + PIXEL) ?? [])]
+				.slice(1)
+				.map((text) => Number(text.replaceAll(",", "")));
 			assert.deepEqual(found, numbers, what);
 		}
 	});
@@ -283,6 +305,12 @@ function announcedFrom(status: Status): Status[] {
 	});
 }
 
+function readPage(file: string): string {
+	const page = PAGES.find((each) => each.file === file);
+	assert.ok(page !== undefined, file);
+	return page.text;
+}
+
 function allTokens(markdown: string): Token[] {
 	const tokens: Token[] = [];
 	walkTokens(lexer(markdown), (token) => void tokens.push(token));
@@ -296,8 +324,8 @@ function plain(token: Token): string {
 }
 
 /** Returns the rows of the first table below a heading, without the header row. */
-function tableOf(heading: string): string[][] {
-	const tokens = lexer(GUIDE);
+function tableOf(page: string, heading: string): string[][] {
+	const tokens = lexer(page);
 	const start = tokens.findIndex((token) => token.type === "heading" && plain(token) === heading);
 	assert.notEqual(start, -1, heading);
 	const rows = /^\|[- |:]+\|\n((?:\|.*\|\n?)+)/m.exec(
@@ -318,12 +346,12 @@ function tableOf(heading: string): string[][] {
 		);
 }
 
-function firstCells(heading: string): string[] {
-	return tableOf(heading).map(([cell = ""]) => cell.replaceAll("`", ""));
+function firstCells(page: string, heading: string): string[] {
+	return tableOf(page, heading).map(([cell = ""]) => cell.replaceAll("`", ""));
 }
 
-function cellOf(heading: string, field: string): string {
-	return tableOf(heading).find(([cell]) => cell === `\`${field}\``)?.[2] ?? "";
+function cellOf(page: string, heading: string, field: string): string {
+	return tableOf(page, heading).find(([cell]) => cell === `\`${field}\``)?.[2] ?? "";
 }
 
 function codeWords(text: string): string[] {
