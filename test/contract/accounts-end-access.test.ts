@@ -293,7 +293,7 @@ mainlyOn("PostgreSQL", "access that ends", (database) => {
 			const reader = site.browser();
 			await reader.open(path);
 			// Using one of a person's two password links ends the other; see "Sign-in links" in
-			// docs/decisions/people.md.
+			// docs/decisions/ending-access.md.
 			const answer = await reader.submit(path, { name: "Nora", password: NEW_PASSWORD });
 			if (!/for them|by mail/.test(what)) equal(answer.status, 303, what);
 			used.push(answer.status);

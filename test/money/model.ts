@@ -1,6 +1,6 @@
 // What must become of the money of a network, by the documents alone: docs/contract.md (statuses and events),
 // docs/order-to-money.md (repeats, refunds, decisions), docs/partners.md (rates, credits, callbacks to partners) and
-// docs/decisions/money.md (entries and statements). It imports nothing of src/. Amounts are in the smallest unit of their
+// docs/decisions/money.md and statements.md. It imports nothing of src/. Amounts are in the smallest unit of their
 // currency, and times are those of the service's clock.
 
 import { amountAt, type Currency, type Rate } from "./arithmetic.ts";

@@ -1,5 +1,5 @@
 // The history of rates, and the rates that belong to a sale, so that a credit that comes later does not use the rates of
-// its own day. docs/decisions/money.md explains the design.
+// its own day. docs/decisions/rates.md explains the design.
 
 import type { Dialect } from "./dialect.ts";
 

@@ -1,4 +1,4 @@
-// Statements: what a partner earned up to the end of a month, in one currency. docs/decisions/money.md explains them.
+// Statements: what a partner earned up to the end of a month, in one currency. docs/decisions/statements.md explains them.
 
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { addAmounts, minorUnits } from "#core/domain/money.ts";

@@ -1,4 +1,4 @@
-// The accounts of partners, statements and payments. docs/decisions/money.md explains the design. Amounts are
+// The accounts of partners, statements and payments. docs/decisions/money.md and statements.md explain them. Amounts are
 // decimal text in the canonical form of their currency, and those of entries and statements may be negative.
 
 import type { Generated, Selectable } from "kysely";

@@ -1,4 +1,4 @@
-// Refunds, the accounts of partners, statements and payments. docs/decisions/money.md explains the design.
+// Refunds, the accounts of partners, statements and payments. docs/decisions/money.md and statements.md explain them.
 
 import type { Dialect } from "../dialect.ts";
 
