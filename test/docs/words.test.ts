@@ -31,7 +31,7 @@ const STILL_TOO_LONG: ReadonlyMap<string, { words?: number; longParagraphs?: num
 	["docs/decisions/shop-side.md", { words: 1_600 }],
 	["docs/decisions/slots.md", { words: 1_000, longParagraphs: 1 }],
 	["docs/operations/incidents.md", { words: 2_100 }],
-	["docs/performance.md", { words: 2_800 }],
+	["docs/performance.md", { words: 3_000 }],
 ]);
 
 const DOCUMENTS = measureDocuments();
