@@ -36,7 +36,7 @@ bench/results/compared.json.
 functions of this checkout themselves. To compare two commits:
 
   git worktree add ../before COMMIT && (cd ../before && npm ci)
-  npm run bench -- W2 W6 mix contested M2 --short --service ../before --rounds 12`;
+  npm run bench -- W2 W6 mix contested --short --service ../before --rounds 12`;
 
 process.exitCode = await main(process.argv.slice(2));
 

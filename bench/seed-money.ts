@@ -30,16 +30,3 @@ export async function seedMoney(db: Db, shops: readonly SeededShop[], money: See
 			select i, ${rest}`.execute(db);
 	}
 }
-
-/** Credits every conversion to the only partner of its programme. */
-export async function creditAll(db: Db, shops: readonly SeededShop[]): Promise<void> {
-	await sql`insert into partners (id, public_id, name, site, created_at_ms) values (1, 'ptn_1', 'Partner', '', 0)`.execute(
-		db,
-	);
-	for (const { id } of shops) {
-		await sql`insert into partnerships (id, public_id, programme_id, partner_id, terms, created_at_ms)
-			values (${id}, ${`pts_${id}`}, ${id}, 1, '', 0)`.execute(db);
-	}
-	await sql`insert into credits (conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3)
-		select id, programme_id, programme_id, 'CLICK', occurred_at_ms, '', '', '' from conversions`.execute(db);
-}

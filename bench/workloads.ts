@@ -1,11 +1,9 @@
 // All workloads in the order in which they run.
 
-import { a1Apis } from "./a1-apis.ts";
 import { c1Clicks } from "./c1-clicks.ts";
 import { contested } from "./contested.ts";
 import { l1Lists } from "./l1-lists.ts";
 import { m1Money } from "./m1-money.ts";
-import { m2Approvals } from "./m2-approvals.ts";
 import { mix } from "./mix.ts";
 import { w1Drain } from "./w1-drain.ts";
 import { w2MonthsEnd } from "./w2-months-end.ts";
@@ -45,6 +43,4 @@ export const WORKLOADS: readonly Workload[] = [
 	l1Lists,
 	c1Clicks,
 	m1Money,
-	m2Approvals,
-	a1Apis,
 ];
