@@ -1,5 +1,5 @@
-// Takes screenshots of a sample network. `node test/browser/take-screenshots.ts` renews those of the README. With a folder as
-// argument it writes a screenshot of every page there.
+// Takes screenshots of a sample network. `npm run pictures` renews those of the README, and `npm run pictures -- FOLDER`
+// writes a screenshot of every page into the folder.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
