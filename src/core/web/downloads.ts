@@ -31,26 +31,34 @@ interface ShopPackage {
 	versions: readonly Download[];
 	/** The current version, or undefined if it has not been packed. */
 	current: Download | undefined;
-	/** Command that packs the current version in a clone. */
-	packCommand: string;
+	/** Sentence that says how a clone gets the current version. */
+	howToPack: string;
 }
 
-export const LIBRARY = readPackage("receiver", "ringback-receiver", "npm run pack:receiver");
+export const LIBRARY = readPackage(
+	"receiver",
+	"ringback-receiver",
+	"`npm ci` without `--omit=dev` packs it, because that needs a compiler.",
+);
 /** The library and the plugin for Vendure. */
 export const PACKAGES = [
 	LIBRARY,
-	readPackage("integrations/vendure", "ringback-vendure-plugin", "npm run pack:vendure"),
+	readPackage(
+		"integrations/vendure",
+		"ringback-vendure-plugin",
+		"`npm run pack:vendure` packs it, after `npm ci` in `integrations/vendure`.",
+	),
 ];
 
 /** Reads the lists of a package: of the version that is not released yet, if it was packed, and of the released ones. */
-function readPackage(home: string, name: string, packCommand: string): ShopPackage {
+function readPackage(home: string, name: string, howToPack: string): ShopPackage {
 	const versions = ["packed", "downloads"].flatMap((folder) => {
 		const list = `${home}/${folder}/versions.json`;
 		const listed = hasShippedFile(list) ? z.array(VERSION).parse(JSON.parse(readShippedFile(list))) : [];
 		return listed.map((version) => ({ ...version, path: `${home}/${folder}/${version.file}` }));
 	});
 	const file = `${name}-${packageJson.version}.tgz`;
-	return { file, versions, current: versions.find((version) => version.file === file), packCommand };
+	return { file, versions, current: versions.find((version) => version.file === file), howToPack };
 }
 
 /** Returns the address of a file for `npm install` and `npx -p`. The default is the current version of the library. */

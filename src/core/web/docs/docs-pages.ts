@@ -34,8 +34,8 @@ export const MAX_QUERY_CHARACTERS = 100;
 /** Package files that shops can install, and a sentence for each package whose current version is missing. */
 const PACKAGE_FILES = PACKAGES.flatMap(({ versions }) => versions);
 const NOT_PACKED = PACKAGES.filter(({ current }) => current === undefined).map(
-	({ file, packCommand }) =>
-		`${file} is not here, because this service runs from a clone in which it was not packed. Run \`${packCommand}\` in the folder of the service, and then start the service again.`,
+	({ file, howToPack }) =>
+		`${file} is not here, because this service runs from a clone in which it was not packed. ${howToPack} Then start the service again.`,
 );
 
 /** Time for which a cached page may be out of date after an upgrade. */
@@ -207,7 +207,7 @@ function packageVersions(): Html {
 <li>SHA-256: <code>${sha256}</code></li>
 <li>Integrity, as npm writes it: <code>${integrity}</code></li>
 </ul>`,
-	)}${NOT_PACKED.map((sentence) => html`<p>${raw(sentence.replace(/`(.*?)`/, "<code>$1</code>"))}</p>`)}`;
+	)}${NOT_PACKED.map((sentence) => html`<p>${raw(sentence.replace(/`(.*?)`/g, "<code>$1</code>"))}</p>`)}`;
 }
 
 /**
