@@ -51,6 +51,25 @@ eachDatabase("the list of deliveries", (database) => {
 		]);
 	});
 
+	test("the first page counts the deliveries by the index of the list, and no other page does", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addDeliveries(store, programme, ...Array.from({ length: 7 }, (_, n) => START_MS + n));
+		await addDelivery(store, await addProgramme(store));
+		const count = async (change: Partial<DeliveryFilter>) =>
+			(await listDeliveries(store.db, { ...filterOf(programme), limit: 3, isCounted: true, ...change }))
+				.count;
+		equal(await count({}), 7);
+		equal(await count({ state: "pending" }), 7);
+		equal(await count({ state: "failed" }), 0);
+		const { next } = await listDeliveries(store.db, { ...filterOf(programme), limit: 3 });
+		equal(await count({ after: next ?? undefined }), undefined);
+		equal(await count({ isCounted: false }), undefined);
+		// Each row is checked for its event, so only a list that fits on one page is counted.
+		equal(await count({ event: "conversion.recorded" }), undefined);
+		equal(await count({ event: "conversion.recorded", limit: 50 }), 7);
+	});
+
 	test("deliveries of each state are listed, in the order of that state", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);

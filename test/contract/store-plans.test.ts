@@ -136,6 +136,9 @@ type Read = readonly [
 	run: (db: Db, store: Store) => Promise<unknown>,
 ];
 
+/** The first page of a list, which also counts the rows. */
+const FIRST_25 = { limit: 25, isCounted: true };
+const FIRST_50 = { limit: 50, isCounted: true };
 const LATER = { at: START_MS, id: ROWS / 2 };
 const REQUESTS: readonly ReadRequest[] = Array.from({ length: 40 }, (_, n) => ({
 	receiverId: receiverOf(n + 1),
@@ -386,11 +389,11 @@ const READS: readonly Read[] = [
 	["the notices of a mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL_RECEIVER)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) =>
-			listDeliveries(db, { receiverId: receiverOf(programmeId), programmeId, limit: 25, ...filter }),
+			listDeliveries(db, { receiverId: receiverOf(programmeId), programmeId, ...FIRST_25, ...filter }),
 		),
 	),
 	...CALL_LISTS.flatMap(([what, index, filter]) =>
-		ofBoth(what, index, (db, programmeId) => listInboundCalls(db, { programmeId, limit: 50, ...filter })),
+		ofBoth(what, index, (db, programmeId) => listInboundCalls(db, { programmeId, ...FIRST_50, ...filter })),
 	),
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
@@ -472,10 +475,15 @@ const READS: readonly Read[] = [
 				listCredited(
 					db,
 					{ partnerships: ids.map((id) => ({ id }) as NamedPartnership), status: "REVERSED" },
-					{ limit: 50 },
+					FIRST_50,
 				),
 		],
 	),
+	[
+		"a partner's own conversions, with their number",
+		["credits_by_sale"],
+		(db) => listCredited(db, { partnerships: [{ id: LARGE } as NamedPartnership] }, FIRST_50),
+	],
 	["results of the clicks on links", [], (db) => sumClicks(db, [7, 8], START_MS)],
 	[
 		"clicks of partners",
@@ -578,7 +586,7 @@ const READS: readonly Read[] = [
 		},
 	],
 	["whether a programme has conversions", [], (db) => hasConversions(db, SMALL)],
-	["the first page of programmes", ["notices_open"], (db) => listProgrammes(db, { limit: 50 })],
+	["the first page of programmes", ["notices_open"], (db) => listProgrammes(db, FIRST_50)],
 	[
 		"a later page of programmes",
 		["notices_open"],
@@ -587,21 +595,25 @@ const READS: readonly Read[] = [
 	[
 		"a person's programmes with their undecided conversions",
 		["programme_people_by_person", "conversions_by_list"],
-		(db) => listProgrammes(db, { personId: 7, limit: 50 }),
+		(db) => listProgrammes(db, { personId: 7, ...FIRST_50 }),
 	],
 	[
 		"a programme found by its id",
 		["conversions_by_list"],
-		(db) => listProgrammes(db, { search: "prg_7", limit: 50 }),
+		(db) => listProgrammes(db, { search: "prg_7", ...FIRST_50 }),
 	],
-	["programmes found by their name", [], (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
+	["programmes found by their name", [], (db) => listProgrammes(db, { search: "sHÖp", ...FIRST_50 })],
 	["a programme's people", ["sign_in_links_by_person"], (db) => listProgrammePeople(db, SMALL, START_MS)],
 	["the staff", ["people_by_kind"], (db) => listStaff(db, START_MS)],
 	["a link that is followed", [], (db) => findOpenSignInLink(db, "x", 0)],
 	["whether a person has a password", [], (db) => hasPassword(db, 7)],
 	["the programmes of a person", [], (db) => listProgrammesOf(db, 77, 50)],
 	["one programme of a person", [], (db) => findProgrammeOf(db, 77, "prg_7")],
-	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL_RECEIVER, { limit: 20 })],
+	[
+		"a page of notices",
+		["notices_by_receiver"],
+		(db) => listNotices(db, SMALL_RECEIVER, { limit: 20, isCounted: true }),
+	],
 	[
 		"a later page of notices",
 		["notices_by_receiver"],
@@ -626,25 +638,25 @@ const READS: readonly Read[] = [
 	[
 		"audit entries of a programme",
 		["audit_entries_by_programme"],
-		(db) => listAudit(db, { programmeId: SMALL }, { limit: 50 }),
+		(db) => listAudit(db, { programmeId: SMALL }, FIRST_50),
 	],
 	[
 		"audit entries of a person",
 		["audit_entries_by_person"],
-		(db) => listAudit(db, { personId: 7 }, { limit: 50 }),
+		(db) => listAudit(db, { personId: 7 }, FIRST_50),
 	],
 	[
 		"audit entries of one action",
 		["audit_entries_by_action"],
-		(db) => listAudit(db, { action: "network.changed" }, { limit: 50 }),
+		(db) => listAudit(db, { action: "network.changed" }, FIRST_50),
 	],
 	[
 		"audit entries of a period",
 		["audit_entries_by_time"],
-		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, { limit: 50 }),
+		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, FIRST_50),
 	],
 	["notices that are not mailed yet", ["notices_to_mail"], (db) => countUnmailedNotices(db, START_MS)],
-	["a partner's account", ["entries_by_kind"], (db) => listEntries(db, { partnerId: 7 }, { limit: 50 })],
+	["a partner's account", ["entries_by_kind"], (db) => listEntries(db, { partnerId: 7 }, FIRST_50)],
 	[
 		"a later page of a partner's account",
 		["entries_by_kind"],
@@ -654,13 +666,13 @@ const READS: readonly Read[] = [
 		(kind): Read => [
 			`${kind} entries of a large account`,
 			["entries_by_kind"],
-			(db) => listEntries(db, { partnerId: 1, kind }, { limit: 50 }),
+			(db) => listEntries(db, { partnerId: 1, kind }, FIRST_50),
 		],
 	),
 	[
 		"EARNED entries of a partner's account",
 		[],
-		(db) => listEntries(db, { partnerId: 7, kind: "EARNED" }, { limit: 50 }),
+		(db) => listEntries(db, { partnerId: 7, kind: "EARNED" }, FIRST_50),
 	],
 	[
 		"the adjustments of a statement",
@@ -670,7 +682,7 @@ const READS: readonly Read[] = [
 	["the open balances of some partners", [], (db) => sumOpenEntries(db, [7, 8, 9], START_MS + ROWS)],
 	["the balances of a partner", [], (db) => findBalances(db, 7)],
 	["the newest statements of partners", [], (db) => findNewestStatements(db, [7, 8, 9])],
-	["the newest statements of the network", [], (db) => listStatements(db, {}, { limit: 50 })],
+	["the newest statements of the network", [], (db) => listStatements(db, {}, FIRST_50)],
 	[
 		"statements of a month",
 		["statements_by_month"],
@@ -679,12 +691,12 @@ const READS: readonly Read[] = [
 	[
 		"statements of a month that are to be paid",
 		["statements_by_month"],
-		(db) => listStatements(db, { month: "m3", state: "to_pay" }, { limit: 50 }),
+		(db) => listStatements(db, { month: "m3", state: "to_pay" }, FIRST_50),
 	],
 	[
 		"statements of all months that are to be paid",
 		[],
-		(db) => listStatements(db, { state: "to_pay" }, { limit: 50 }),
+		(db) => listStatements(db, { state: "to_pay" }, FIRST_50),
 	],
 	[
 		"the statements of a month whose partners have no payment details",
@@ -693,7 +705,7 @@ const READS: readonly Read[] = [
 	],
 	["all statements whose partners have no payment details", [], (db) => findUnpayable(db, undefined, 10)],
 	["the number of statements that are to be paid", [], (db) => countToPay(db)],
-	["statements of a partner", [], (db) => listStatements(db, { partnerId: 7 }, { limit: 50 })],
+	["statements of a partner", [], (db) => listStatements(db, { partnerId: 7 }, FIRST_50)],
 	["the months that have statements", ["statements_by_month"], (db) => listStatementMonths(db, 24)],
 	["sums of the statements of a month", ["statements_by_month"], (db) => sumStatements(db, { month: "m3" })],
 	["one statement", [], (db) => findStatement(db, "stm77")],

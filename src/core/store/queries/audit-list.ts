@@ -6,7 +6,14 @@ import type { StoredAction } from "../../domain/action.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 import type { AuditEntriesTable } from "../tables/notices.ts";
-import { type ListPage, type PageRequest, readNewestFirst, walkAll, walkDown } from "./list-page.ts";
+import {
+	type ListPage,
+	type ListWalk,
+	type PageRequest,
+	readListPage,
+	walkAll,
+	walkNewest,
+} from "./list-page.ts";
 
 export interface AuditFilter {
 	personId?: number | undefined;
@@ -38,8 +45,7 @@ export async function listAudit(
 	filter: AuditFilter,
 	page: PageRequest,
 ): Promise<ListPage<ListedAuditEntry>> {
-	const bounds = await findBounds(db, filter);
-	return readNewestFirst(page, (beforeId, limit) => readEntries(db, filter, bounds, beforeId, limit));
+	return readListPage(await walkAudit(db, filter), page);
 }
 
 /** Yields all entries that match the filter, in batches. */
@@ -48,9 +54,15 @@ export async function* readAllAudit(
 	filter: AuditFilter,
 	batchRows: number,
 ): AsyncGenerator<readonly ListedAuditEntry[]> {
-	const bounds = await findBounds(db, filter);
-	const walk = walkDown((beforeId, limit) => readEntries(db, filter, bounds, beforeId, limit));
-	for await (const { rows } of walkAll(walk, batchRows)) yield rows;
+	for await (const { rows } of walkAll(await walkAudit(db, filter), batchRows)) yield rows;
+}
+
+async function walkAudit(db: Db, filter: AuditFilter): Promise<ListWalk<ListedAuditEntry>> {
+	const { personId, programmeId, action } = filter;
+	const entries = selectEntries(db, filter, await findBounds(db, filter));
+	// Each of the three has an index of its own. With two of them a count might read everything that one of them leaves.
+	const indexed = [personId, programmeId, action].filter((value) => value !== undefined);
+	return walkNewest(db, entries, "audit_entries.id", { isCountable: indexed.length <= 1 });
 }
 
 /** Range of ids that contains all entries of the period. Both ends are excluded. */
@@ -69,13 +81,11 @@ async function findBounds(db: Db, { fromMs, beforeMs }: AuditFilter): Promise<Id
 	return { above: above?.id ?? 0, below: below?.id ?? Number.MAX_SAFE_INTEGER };
 }
 
-function readEntries(
+function selectEntries(
 	db: Db,
 	{ personId, programmeId, action, fromMs, beforeMs }: AuditFilter,
 	{ above, below }: IdBounds,
-	beforeId: number,
-	limit: number,
-): Promise<ListedAuditEntry[]> {
+) {
 	let query = db
 		.selectFrom("audit_entries")
 		.leftJoin("people", "people.id", "audit_entries.person_id")
@@ -85,16 +95,14 @@ function readEntries(
 		.select(["people.email", "people.name"])
 		.select(["programmes.public_id as programme", "programmes.name as programmeName"])
 		.select("api_tokens.name as tokenName")
-		.where("audit_entries.id", "<", Math.min(beforeId, below))
-		.orderBy("audit_entries.id", "desc")
-		.limit(limit);
+		.where("audit_entries.id", "<", below);
 	if (above > 0) query = query.where("audit_entries.id", ">", above);
 	if (personId !== undefined) query = query.where("audit_entries.person_id", "=", personId);
 	if (programmeId !== undefined) query = query.where("audit_entries.programme_id", "=", programmeId);
 	if (action !== undefined) query = query.where("audit_entries.action", "=", action);
 	if (fromMs !== undefined) query = query.where("audit_entries.at_ms", ">=", fromMs);
 	if (beforeMs !== undefined) query = query.where("audit_entries.at_ms", "<", beforeMs);
-	return query.execute();
+	return query;
 }
 
 // Finds the names under which people know the subjects of audit entries, such as the order of a conversion or of a

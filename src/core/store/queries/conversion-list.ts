@@ -74,9 +74,9 @@ interface Walk extends ListWalk<Conversion> {
 /** Returns one page of the list. */
 export async function listConversions(
 	db: Db,
-	{ after, limit, sort = NEWEST_FIRST, ...filter }: ConversionListRequest,
+	{ after, limit, isCounted, sort = NEWEST_FIRST, ...filter }: ConversionListRequest,
 ): Promise<ListPage<Conversion>> {
-	const request = { after, limit };
+	const request = { after, limit, isCounted };
 	const namedRows = await findNamedRows(db, filter);
 	if (namedRows !== null) return readListPage(walkRows(namedRows, filter, sort), request);
 	const page = await readListPage(await walkIndex(db, filter, sort), request);

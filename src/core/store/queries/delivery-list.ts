@@ -10,7 +10,7 @@ import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { AttemptResult, AttemptsTable } from "../tables/deliveries.ts";
 import { listConversions } from "./conversion-list.ts";
-import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
+import { countRows, endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
 
 export interface DeliveryFilter extends PageRequest {
@@ -23,7 +23,7 @@ export interface DeliveryFilter extends PageRequest {
 	search?: OrderSearch | undefined;
 }
 
-type DeliveryRow = Awaited<ReturnType<typeof readRows>>[number];
+type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execute"]>>[number];
 
 export interface ListedDelivery extends DeliveryRow {
 	/**
@@ -58,13 +58,16 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 			after: filter.after,
 			limit: filter.limit,
 		});
-		const rows = await readOfConversions(db, receiverId, found.rows);
-		return { ...found, rows: rows.filter(matches) };
+		const rows = (await readOfConversions(db, receiverId, found.rows)).filter(matches);
+		const isWhole = filter.after === undefined && found.next === null;
+		return { ...found, rows, count: isWhole ? rows.length : undefined };
 	}
 	const isFiltered = event !== undefined || state === "delivered";
 	const cursorOf = (row: DeliveryRow) => ({ at: sortedBy(row, state), id: row.id });
-	const read = (after: Cursor | undefined, limit: number) => readRows(db, filter, after, limit);
-	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
+	const read = (after: Cursor | undefined, limit: number) => selectRows(db, filter, after, limit).execute();
+	const count = (limit: number) => countRows(db, selectRows(db, filter, undefined, limit));
+	const parts = isFiltered ? { matches } : { count };
+	return readListPage(walkOf(read, cursorOf, parts), filter);
 }
 
 /**
@@ -183,10 +186,10 @@ function selectDeliveries(db: Db) {
 }
 
 /**
- * Reads the rows of the list. Uses the index queue_by_due for pending deliveries, undelivered_by_receiver for failed
+ * Selects the rows of the list. Uses the index queue_by_due for pending deliveries, undelivered_by_receiver for failed
  * and cancelled ones, and events_by_receiver for all others.
  */
-function readRows(db: Db, { receiverId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
+function selectRows(db: Db, { receiverId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
 	const rows = selectDeliveries(db).limit(limit);
 	if (state === "pending") {
 		return rows
@@ -196,8 +199,7 @@ function readRows(db: Db, { receiverId, state }: DeliveryFilter, after: Cursor |
 				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? -1, after?.id ?? 0)),
 			)
 			.orderBy("queue.due_at_ms")
-			.orderBy("queue.id")
-			.execute();
+			.orderBy("queue.id");
 	}
 	if (state === "failed" || state === "cancelled") {
 		const before = after?.at ?? Number.MAX_SAFE_INTEGER;
@@ -209,14 +211,12 @@ function readRows(db: Db, { receiverId, state }: DeliveryFilter, after: Cursor |
 				eb(refTuple("undelivered.ended_at_ms", "undelivered.id"), "<", tuple(before, endId(after))),
 			)
 			.orderBy("undelivered.ended_at_ms", "desc")
-			.orderBy("undelivered.id", "desc")
-			.execute();
+			.orderBy("undelivered.id", "desc");
 	}
 	return rows
 		.where("deliveries.receiver_id", "=", receiverId)
 		.where("deliveries.id", "<", endId(after))
-		.orderBy("deliveries.id", "desc")
-		.execute();
+		.orderBy("deliveries.id", "desc");
 }
 
 async function readOfConversions(

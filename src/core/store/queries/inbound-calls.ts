@@ -1,7 +1,7 @@
 // The log of inbound calls. It has every sale report and pixel call, accepted or refused, with its outcome.
 
 import type { Db } from "../store.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "./list-page.ts";
 
 export type InboundResult = "accepted" | "refused";
 
@@ -14,7 +14,7 @@ export interface InboundFilter extends PageRequest {
 	requestId?: string | undefined;
 }
 
-export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
+export type ListedCall = Awaited<ReturnType<ReturnType<typeof selectCalls>["execute"]>>[number];
 
 /** Returns a page of calls, the newest first. */
 export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {
@@ -23,11 +23,9 @@ export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<L
 		(kind === undefined || row.kind === kind) &&
 		(result === undefined || resultOf(row) === result) &&
 		(requestId === undefined || row.requestId === requestId);
-	return readNewestFirst(
-		filter,
-		(beforeId, limit) => readCalls(db, filter, beforeId, limit),
-		(kind ?? result ?? requestId) === undefined ? undefined : matches,
-	);
+	const isChecked = (kind ?? result ?? requestId) !== undefined;
+	const calls = selectCalls(db, filter);
+	return readListPage(walkNewest(db, calls, "inbound_calls.id", isChecked ? { matches } : {}), filter);
 }
 
 /**
@@ -39,11 +37,8 @@ export function resultOf({ outcome }: { outcome: string }): InboundResult {
 	return /^[A-Z]/.test(outcome) ? "accepted" : "refused";
 }
 
-/**
- * Reads calls with an id below `beforeId`, the newest first. Uses the index inbound_calls_by_order or
- * inbound_calls_by_programme.
- */
-function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: number, limit: number) {
+/** Selects the calls of a programme. Uses the index inbound_calls_by_order or inbound_calls_by_programme. */
+function selectCalls(db: Db, { programmeId, orderId }: InboundFilter) {
 	return db
 		.selectFrom("inbound_calls")
 		.leftJoin("conversions", "conversions.public_id", "inbound_calls.conversion")
@@ -61,9 +56,5 @@ function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: nu
 			"conversions.public_id as conversionId",
 		])
 		.where("inbound_calls.programme_id", "=", programmeId)
-		.$if(orderId !== undefined, (query) => query.where("inbound_calls.order_id", "=", orderId ?? ""))
-		.where("inbound_calls.id", "<", beforeId)
-		.orderBy("inbound_calls.id", "desc")
-		.limit(limit)
-		.execute();
+		.$if(orderId !== undefined, (query) => query.where("inbound_calls.order_id", "=", orderId ?? ""));
 }

@@ -1,7 +1,9 @@
 // Reads one page of a list. A list is read in the order of an index, and a page reads a limited number of rows. So a
 // page costs the same among a thousand rows and among a million.
 
+import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
+import type { Db, Schema } from "../schema/tables.ts";
 
 export interface ListPage<Row> {
 	rows: readonly Row[];
@@ -9,7 +11,15 @@ export interface ListPage<Row> {
 	next: Cursor | null;
 	/** True if the page ended because it had read the maximum number of rows. More rows may follow. */
 	isPartial: boolean;
+	/**
+	 * Number of rows of the whole list, or more than `MOST_COUNTED` if there are more. Undefined on later pages, if nobody
+	 * asked for it, and if counting would read more than the list's own index.
+	 */
+	count?: number | undefined;
 }
+
+/** Largest number of rows that a list counts. Counting to here takes a millisecond or two in an index. */
+export const MOST_COUNTED = 1_000;
 
 /** Position and size of a page. */
 export interface PageRequest {
@@ -17,6 +27,8 @@ export interface PageRequest {
 	after?: Cursor | undefined;
 	/** Maximum number of rows on the page. */
 	limit: number;
+	/** True if the first page is to say how many rows the list has. */
+	isCounted?: boolean | undefined;
 }
 
 export interface ListWalk<Row> {
@@ -24,6 +36,8 @@ export interface ListWalk<Row> {
 	read(after: Cursor | undefined, limit: number): Promise<{ rows: readonly Row[]; next: Cursor | null }>;
 	/** Checks the filters that the index does not contain. Omitted if every row belongs to the list. */
 	matches?: ((row: Row) => boolean) | undefined;
+	/** Counts the rows that `read` returns, up to the limit or a little further. Omitted if an index alone cannot do it. */
+	count?: ((limit: number) => Promise<number>) | undefined;
 	cursorOf(row: Row): Cursor;
 }
 
@@ -32,7 +46,20 @@ const MAX_LOOKED_AT = 2_000;
 /** Number of rows in the first batch. Each later batch has twice as many, because few of the rows match. */
 const FIRST_BATCH_ROWS = 250;
 
-export async function readListPage<Row>(
+export async function readListPage<Row>(walk: ListWalk<Row>, request: PageRequest): Promise<ListPage<Row>> {
+	const page = await readPage(walk, request);
+	const isCounted = request.isCounted === true && request.after === undefined;
+	return isCounted ? { ...page, count: await countList(walk, page) } : page;
+}
+
+/** Counts the rows of a list from its first page. */
+async function countList<Row>({ matches, count }: ListWalk<Row>, { rows, next }: ListPage<Row>) {
+	if (next === null) return rows.length;
+	// Rows that are checked one by one would have to be read to be counted.
+	return matches === undefined ? count?.(MOST_COUNTED + 1) : undefined;
+}
+
+async function readPage<Row>(
 	{ read, matches, cursorOf }: ListWalk<Row>,
 	{ after, limit }: PageRequest,
 ): Promise<ListPage<Row>> {
@@ -69,39 +96,71 @@ export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row
 	} while (after !== undefined);
 }
 
+/** What a walk may have beside the function that reads its rows. */
+type WalkParts<Row> = Pick<ListWalk<Row>, "matches" | "count">;
+
 /** Reads a page of a list that is sorted by id. `read` returns rows with an id below `beforeId`, the newest first. */
 export function readNewestFirst<Row extends { id: number }>(
 	page: PageRequest,
 	read: (beforeId: number, limit: number) => Promise<readonly Row[]>,
-	matches?: (row: Row) => boolean,
+	parts?: WalkParts<Row>,
 ): Promise<ListPage<Row>> {
-	return readListPage(walkDown(read, matches), page);
-}
-
-export function walkDown<Row extends { id: number }>(
-	read: (beforeId: number, limit: number) => Promise<readonly Row[]>,
-	matches?: (row: Row) => boolean,
-): ListWalk<Row> {
-	return walkOf(
+	const walk = walkOf(
 		(after, limit) => read(endId(after), limit),
 		({ id }) => ({ at: id, id }),
-		matches,
+		parts,
 	);
+	return readListPage(walk, page);
+}
+
+type Rows<Tables extends keyof Schema, Row> = SelectQueryBuilder<Schema, Tables, Row>;
+
+/**
+ * Creates a walk through the rows of a query, the newest first. `id` is the column of the row's id, such as
+ * "statements.id". The same query counts the rows, unless `isCountable` is false.
+ */
+export function walkNewest<Tables extends keyof Schema, Row extends { id: number }>(
+	db: Db,
+	rows: Rows<Tables, Row>,
+	id: string,
+	{ matches, isCountable = true }: { matches?: ListWalk<Row>["matches"]; isCountable?: boolean } = {},
+): ListWalk<Row> {
+	const column = sql.ref<number>(id);
+	const newest = (after: Cursor | undefined, limit: number) =>
+		rows.where(column, "<", endId(after)).orderBy(column, "desc").limit(limit);
+	const read = async (after: Cursor | undefined, limit: number) =>
+		(await newest(after, limit).execute()) as Row[];
+	const count = (limit: number) => countRows(db, newest(undefined, limit));
+	return walkOf(read, (row) => ({ at: row.id, id: row.id }), isCountable ? { matches, count } : { matches });
+}
+
+/** Counts the rows of a query, which has a limit. */
+export async function countRows<Tables extends keyof Schema, Row>(
+	db: Db,
+	few: Rows<Tables, Row>,
+): Promise<number> {
+	return countFound(db, sql`${few.clearSelect().select(sql.lit(1).as("one"))}`);
+}
+
+/** Counts the rows of a query in SQL, which has a limit. */
+export async function countFound(db: Db, few: RawBuilder<unknown>): Promise<number> {
+	const { rows } = await sql<{ count: number }>`select count(*) as count from (${few}) as few`.execute(db);
+	return rows[0]?.count ?? 0;
 }
 
 /** Creates a walk from a function that reads rows. The walk ends when it gets fewer rows than it asked for. */
 export function walkOf<Row>(
 	readRows: (after: Cursor | undefined, limit: number) => Promise<readonly Row[]>,
 	cursorOf: (row: Row) => Cursor,
-	matches?: (row: Row) => boolean,
+	parts: WalkParts<Row> = {},
 ): ListWalk<Row> {
 	return {
+		...parts,
 		async read(after, limit) {
 			const rows = await readRows(after, limit);
 			const last = rows.at(-1);
 			return { rows, next: rows.length < limit || last === undefined ? null : cursorOf(last) };
 		},
-		matches,
 		cursorOf,
 	};
 }

@@ -8,7 +8,7 @@ import type { TroubleEnd, WatchedTrouble } from "../../domain/notice.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "./list-page.ts";
 
 export type Notice = Selectable<NoticesTable>;
 
@@ -217,16 +217,11 @@ export async function listNotices(
 	receiverId: ReceiverId,
 	page: PageRequest,
 ): Promise<ListPage<ShownNotice>> {
-	return readNewestFirst(page, (beforeId, limit) =>
-		selectNotices(db)
-			.where("notices.receiver_id", "=", receiverId)
-			.where("notices.kind", "=", "callbacks_failing")
-			.where("notices.told_at_ms", "is not", null)
-			.where("notices.id", "<", beforeId)
-			.orderBy("notices.id", "desc")
-			.limit(limit)
-			.execute(),
-	);
+	const notices = selectNotices(db)
+		.where("notices.receiver_id", "=", receiverId)
+		.where("notices.kind", "=", "callbacks_failing")
+		.where("notices.told_at_ms", "is not", null);
+	return readListPage(walkNewest(db, notices, "notices.id"), page);
 }
 
 /** Returns the open notice, including one that is only watched. The index notices_open allows one for each receiver. */

@@ -6,7 +6,7 @@ import { type Locked, lockRow } from "../locked.ts";
 import { NO_ID } from "../no-id.ts";
 import type { Db } from "../store.ts";
 import type { Partner, PartnersTable } from "../tables/partners.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { type ListPage, type PageRequest, readListPage, readNewestFirst, walkNewest } from "./list-page.ts";
 import { findByName } from "./programme-list.ts";
 
 export function insertPartner(db: Db, partner: Insertable<PartnersTable>): Promise<Partner> {
@@ -75,19 +75,23 @@ export function listPartners(
 ): Promise<ListPage<Partner>> {
 	const state = archived === "only" ? "is not" : "is";
 	const only = archived === "too" ? null : sql<boolean>`p.archived_at_ms ${sql.raw(state)} null`;
-	return readNewestFirst(request, async (beforeId, limit) => {
-		const all = db.selectFrom("partners").selectAll().where("id", "<", beforeId);
-		const isById = isPartnerId(search);
-		const named =
-			search === "" || isById ? null : await findByName(db, "partners", only, search, beforeId, limit);
-		if (named?.length === 0) return [];
+	const all = db.selectFrom("partners").selectAll();
+	if (isPartnerId(search)) {
+		return readListPage(walkNewest(db, all.where("public_id", "=", search), "partners.id"), request);
+	}
+	if (search === "") {
 		const listed = archived === "too" ? all : all.where("archived_at_ms", state, null);
-		const found = isById ? all.where("public_id", "=", search) : listed;
-		return (named === null ? found : found.where("id", "in", named))
-			.orderBy("id", "desc")
-			.limit(limit)
-			.execute();
-	});
+		return readListPage(walkNewest(db, listed, "partners.id"), request);
+	}
+	const find = (beforeId: number, limit: number) => findByName(db, "partners", only, search, beforeId, limit);
+	return readNewestFirst(
+		request,
+		async (beforeId, limit) => {
+			const ids = await find(beforeId, limit);
+			return ids.length === 0 ? [] : all.where("id", "in", ids).orderBy("id", "desc").execute();
+		},
+		{ count: async (limit) => (await find(Number.MAX_SAFE_INTEGER, limit)).length },
+	);
 }
 
 /** Counts all partners, including archived ones. */

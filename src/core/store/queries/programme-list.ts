@@ -5,7 +5,7 @@ import { foldText } from "../../domain/visible-text.ts";
 import type { Db } from "../store.ts";
 import { KINDS_PER_PROGRAMME } from "../tables/conversions.ts";
 import { kindsOf } from "./conversion-buckets.ts";
-import { endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { countFound, endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 
 export interface ListedProgramme {
 	id: number;
@@ -45,32 +45,43 @@ export interface ProgrammeFilter extends PageRequest {
 
 /** Lists programmes, the newest first. */
 export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListPage<ListedProgramme>> {
-	return readNewestFirst(filter, (beforeId, limit) => readProgrammes(db, filter, beforeId, limit));
+	return readNewestFirst(filter, (beforeId, limit) => readProgrammes(db, filter, beforeId, limit), {
+		async count(limit) {
+			const matching = await findMatching(db, filter, Number.MAX_SAFE_INTEGER, limit);
+			if (Array.isArray(matching)) return matching.length;
+			return countFound(db, sql`select 1 from programmes p where ${matching} limit ${limit}`);
+		},
+	});
 }
 
-async function readProgrammes(
+/** Returns the condition on the programmes `p`, or for a search by name the ids that it finds. */
+async function findMatching(
 	db: Db,
 	{ personId, isArchived = false, search }: ProgrammeFilter,
 	beforeId: number,
 	limit: number,
-): Promise<ListedProgramme[]> {
-	const isById = search?.startsWith(ID_PREFIX) === true;
+): Promise<RawBuilder<boolean> | readonly number[]> {
 	// People of a shop keep their archived programmes in their list, because they may still need what is in them.
 	const state = isArchived
 		? sql<boolean>`p.archived_at_ms is not null`
 		: sql<boolean>`p.archived_at_ms is null`;
 	const theirs = personId === undefined ? state : isOf(personId);
-	const named =
-		search === undefined || isById
-			? undefined
-			: await findByName(db, "programmes", theirs, search, beforeId, limit);
-	if (named?.length === 0) return [];
-	const only = [
-		isById && personId === undefined ? [] : theirs,
-		isById ? sql`p.public_id = ${search}` : [],
-		named === undefined ? [] : sql`p.id in (${sql.join(named)})`,
-	].flat();
-	const conditions = sql.join([sql`p.id < ${beforeId}`, ...only], sql` and `);
+	if (search === undefined) return theirs;
+	if (!search.startsWith(ID_PREFIX)) return findByName(db, "programmes", theirs, search, beforeId, limit);
+	return personId === undefined
+		? sql<boolean>`p.public_id = ${search}`
+		: sql<boolean>`${theirs} and p.public_id = ${search}`;
+}
+
+async function readProgrammes(
+	db: Db,
+	filter: ProgrammeFilter,
+	beforeId: number,
+	limit: number,
+): Promise<ListedProgramme[]> {
+	const matching = await findMatching(db, filter, beforeId, limit);
+	if (Array.isArray(matching) && matching.length === 0) return [];
+	const condition = Array.isArray(matching) ? sql`p.id in (${sql.join(matching)})` : matching;
 	const { rows } = await sql<ListedProgramme>`
 		select p.id, p.public_id as "publicId", p.name, p.currency, p.archived_at_ms as "archivedAtMs", r.endpoint_id is not null as "hasUrl",
 			(select n.opened_at_ms from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
@@ -78,7 +89,7 @@ async function readProgrammes(
 			(select count(*) from (select 1 from conversions c where c.list_key in (${sql.join(WAITING_KEYS)})
 				limit ${sql.lit(WAITING_COUNTED)}) few) as waiting
 		from programmes p join receivers r on r.programme_id = p.id
-		where ${conditions} order by p.id desc limit ${limit}`.execute(db);
+		where p.id < ${beforeId} and ${condition} order by p.id desc limit ${limit}`.execute(db);
 	return rows.map((row) => ({ ...row, hasUrl: Boolean(row.hasUrl) }));
 }
 

@@ -4,7 +4,12 @@ import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import { decimalCount, formatMinor, minorUnits, zeroIn } from "#core/domain/money.ts";
 import { NO_ID } from "#core/store/no-id.ts";
 import { joinHalves, sumOf } from "#core/store/queries/conversion-tally.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
+import {
+	countFound,
+	type ListPage,
+	type PageRequest,
+	readNewestFirst,
+} from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
 import type { EntryKind } from "../domain/ledger.ts";
 import type { EntriesTable, Entry } from "./tables.ts";
@@ -125,8 +130,11 @@ export function listEntries(
 	filter: EntryFilter,
 	request: PageRequest,
 ): Promise<ListPage<ListedEntry>> {
-	return readNewestFirst(request, async (beforeId, limit) => {
-		const { rows } = await sql<ListedEntry>`
+	const count = (limit: number) => countFound(db, selectEntryIds(filter, Number.MAX_SAFE_INTEGER, limit));
+	return readNewestFirst(
+		request,
+		async (beforeId, limit) => {
+			const { rows } = await sql<ListedEntry>`
 			select entries.*, programmes.name as programme_name, conversions.public_id as conversion_public_id,
 				statements.number as statement_number, statements.public_id as statement_public_id, people.email
 			from (${selectEntryIds(filter, beforeId, limit)}) as listed
@@ -138,8 +146,10 @@ export function listEntries(
 			left join statements on statements.id = coalesce(entries.statement_id, statement_entries.statement_id)
 			left join people on people.id = entries.person_id
 			order by entries.id desc limit ${limit}`.execute(db);
-		return rows;
-	});
+			return rows;
+		},
+		{ count },
+	);
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Insertable, type JoinBuilder, type Selectable, sql } from "kysely"
 import { type Locked, lockRow, lockRows } from "#core/store/locked.ts";
 import { NO_ID } from "#core/store/no-id.ts";
 import { joinHalves, sumOf } from "#core/store/queries/conversion-tally.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "#core/store/queries/list-page.ts";
 import { CAN_SIGN_IN, MAIL_ZONE } from "#core/store/queries/people.ts";
 import { isSqlite, type Schema } from "#core/store/schema/tables.ts";
 import type { Db } from "#core/store/store.ts";
@@ -258,14 +258,11 @@ export async function listStatements(
 	filter: StatementFilter,
 	request: PageRequest,
 ): Promise<ListPage<ListedStatement>> {
-	const range = await findIdRange(db, filter.month);
-	return readNewestFirst(request, (beforeId, limit) =>
-		selectMatching(db, filter, range)
-			.where("statements.id", "<", beforeId)
-			.orderBy("statements.id", "desc")
-			.limit(limit)
-			.execute(),
-	);
+	const { month, state } = filter;
+	const statements = selectMatching(db, filter, await findIdRange(db, month));
+	// Paid and carried statements have no index. Among those of all months, a count might read all others, too.
+	const isCountable = month !== undefined || state === undefined || state === "to_pay";
+	return readListPage(walkNewest(db, statements, "statements.id", { isCountable }), request);
 }
 
 /** Yields all statements that match, the oldest first. */

@@ -3,7 +3,7 @@
 import type { Insertable, Selectable } from "kysely";
 import { type Locked, lockRow, lockRows } from "#core/store/locked.ts";
 import { NO_ID } from "#core/store/no-id.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
 import type { ProgrammesTable } from "#core/store/tables/programmes.ts";
 import type { Application, ApplicationsTable } from "./tables.ts";
@@ -33,9 +33,7 @@ export function pageOpenProgrammes(
 				),
 			),
 		);
-	return readNewestFirst(request, (beforeId, limit) =>
-		programmes.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
-	);
+	return readListPage(walkNewest(db, programmes, "programmes.id"), request);
 }
 
 /** Inserts an application. Returns false if another one from the same partner or e-mail address is waiting. */

@@ -1,13 +1,14 @@
 // Lists a partner's conversions as the partner may see them. They have no order IDs, and no basket values unless the
 // programme shows them. The latest sale comes first. Tests are left out, because nobody is paid for them.
 
+import { NO_ID } from "#core/store/no-id.ts";
 import {
 	type ConversionFilter,
 	listConversions,
 	readAllConversions,
 } from "#core/store/queries/conversion-list.ts";
 import type { Conversion } from "#core/store/queries/conversions.ts";
-import type { ListPage, PageRequest } from "#core/store/queries/list-page.ts";
+import { countRows, type ListPage, MOST_COUNTED, type PageRequest } from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
 import { findCredits, type StoredCredit } from "./credits.ts";
 import type { NamedPartnership } from "./partnerships.ts";
@@ -45,7 +46,30 @@ export async function listCredited(
 	request: PageRequest,
 ): Promise<ListPage<CreditedConversion>> {
 	const page = await listConversions(db, { ...toFilter(filter), ...request });
-	return { ...page, rows: await asSeen(db, filter.partnerships, page.rows) };
+	const rows = await asSeen(db, filter.partnerships, page.rows);
+	const isCounted = request.isCounted === true && request.after === undefined;
+	return { ...page, rows, count: page.count ?? (isCounted ? await countCredited(db, filter) : undefined) };
+}
+
+/**
+ * Counts the conversions of a list that is filtered by the time of the sale alone. Another filter could leave few of many
+ * conversions, which would all have to be read.
+ */
+async function countCredited(
+	db: Db,
+	{ partnerships, soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER, ...others }: CreditedFilter,
+): Promise<number | undefined> {
+	if (Object.values(others).some((value) => value !== undefined)) return undefined;
+	const ids = partnerships.map(({ id }) => id);
+	const credits = db
+		.selectFrom("credits")
+		.innerJoin("conversions", "conversions.id", "credits.conversion_id")
+		.where("credits.partnership_id", "in", [NO_ID, ...ids])
+		.where("credits.sold_at_ms", ">=", soldFromMs)
+		.where("credits.sold_at_ms", "<", soldBeforeMs)
+		.where("conversions.test", "=", 0)
+		.limit(MOST_COUNTED + 1);
+	return countRows(db, credits);
 }
 
 export async function* readAllCredited(

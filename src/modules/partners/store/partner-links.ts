@@ -2,7 +2,7 @@
 
 import type { Insertable } from "kysely";
 import { NO_ID } from "#core/store/no-id.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
 import type { PartnerLink, PartnerLinksTable } from "./tables.ts";
 
@@ -45,9 +45,7 @@ export function pagePartnerLinks(
 		.selectFrom("partner_links")
 		.selectAll()
 		.where("partnership_id", "in", [NO_ID, ...partnershipIds]);
-	return readNewestFirst(request, (beforeId, limit) =>
-		links.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
-	);
+	return readListPage(walkNewest(db, links, "partner_links.id"), request);
 }
 
 export async function countPartnerLinks(db: Db, partnershipId: number): Promise<number> {

@@ -4,7 +4,7 @@ import { type Insertable, sql } from "kysely";
 import { isPartnerId } from "#core/domain/id.ts";
 import { type Locked, lockRow, lockRows } from "#core/store/locked.ts";
 import { NO_ID } from "#core/store/no-id.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "#core/store/queries/list-page.ts";
 import { findPartner } from "#core/store/queries/partners.ts";
 import { findByName } from "#core/store/queries/programme-list.ts";
 import { beginOfRates } from "#core/store/queries/rate-history.ts";
@@ -194,11 +194,5 @@ export function pagePartnerships(
 	if (programmeId !== undefined)
 		partnerships = partnerships.where("partnerships.programme_id", "=", programmeId);
 	if (partnerId !== undefined) partnerships = partnerships.where("partnerships.partner_id", "=", partnerId);
-	return readNewestFirst(request, (beforeId, limit) =>
-		partnerships
-			.where("partnerships.id", "<", beforeId)
-			.orderBy("partnerships.id", "desc")
-			.limit(limit)
-			.execute(),
-	);
+	return readListPage(walkNewest(db, partnerships, "partnerships.id"), request);
 }

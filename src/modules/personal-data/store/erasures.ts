@@ -2,7 +2,7 @@
 
 import type { Insertable } from "kysely";
 import { type Locked, lockRow } from "#core/store/locked.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "#core/store/queries/list-page.ts";
+import { type ListPage, type PageRequest, readListPage, walkNewest } from "#core/store/queries/list-page.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Erasure, ErasuresTable } from "./tables.ts";
 
@@ -30,15 +30,7 @@ export function findDueErasure(db: Db, nowMs: number): Promise<Erasure | undefin
 
 /** Lists all erasures, the newest first. */
 export function listErasures(db: Db, request: PageRequest): Promise<ListPage<Erasure>> {
-	return readNewestFirst(request, (beforeId, limit) =>
-		db
-			.selectFrom("erasures")
-			.selectAll()
-			.where("id", "<", beforeId)
-			.orderBy("id", "desc")
-			.limit(limit)
-			.execute(),
-	);
+	return readListPage(walkNewest(db, db.selectFrom("erasures").selectAll(), "erasures.id"), request);
 }
 
 /** Returns the public ids of all who were erased, in the order of the erasures. */
