@@ -127,14 +127,6 @@ function nextStep(conversion: Conversion, zone: string): Html | null {
 	return html`${ui.dayTag(decidedAtMs, zone)}${decidedBy === null ? null : ` ${DECIDER_WORDS[decidedBy]}`}`;
 }
 
-/**
- * Returns the checkbox in a table's header that selects all rows. It works only with scripts, and is hidden
- * without them.
- */
-export function selectAll(name: string): Html {
-	return html`<input type="checkbox" hidden data-select-all="${name}" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`;
-}
-
 // Short words for the state of a delivery. All pages use the same words.
 
 export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {

@@ -140,7 +140,8 @@ export function card(...content: Content[]): Html {
 	return html`<div class="card"><div class="card-body">${content}</div></div>`;
 }
 
-export function emptyState(state: {
+/** What is said in the place of rows, if there are none. */
+export interface EmptyState {
 	title: string;
 	text: Content;
 	action?: Content | undefined;
@@ -149,7 +150,9 @@ export function emptyState(state: {
 	 * higher level.
 	 */
 	isAlone?: boolean;
-}): Html {
+}
+
+export function emptyState(state: EmptyState): Html {
 	const title = state.isAlone === true ? html`<h2>${state.title}</h2>` : html`<h3>${state.title}</h3>`;
 	return html`<div class="empty">${title}<p>${state.text}</p>${
 		state.action === undefined ? null : html`<div class="row">${state.action}</div>`
@@ -449,7 +452,7 @@ export interface SortedColumn {
 
 export interface Column<Row> {
 	title: Content;
-	sorted?: SortedColumn;
+	sorted?: SortedColumn | undefined;
 	/** True if only screen readers get the column's title, as for a column of buttons. */
 	isTitleHidden?: boolean;
 	isNumber?: boolean;

@@ -25,10 +25,10 @@ import { showOrderId } from "../../domain/visible-text.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { titleCase } from "../conversion-ui.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "../page.ts";
-import { bulkJobPath, ownPath, withQuery } from "../paths.ts";
+import { bulkJobPath, ownPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
-import { listPath, readList, sumUp } from "./list-query.ts";
+import { askConversions, listPath, sumUp } from "./list-query.ts";
 
 export function deciderOf(c: WebContext): Decider {
 	const actor = actorOf(c);
@@ -126,19 +126,13 @@ interface Asked {
  */
 async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, asked: Asked, back: string) {
 	const search = back.replace(/^[^?]*/, "");
-	const { query, problems, filter } = await readList(
-		deps.store.db,
-		programme,
-		search,
-		c.get("network").timeZone,
-	);
-	if (Object.keys(problems).length > 0) return null;
-	const { cursor: _, ...listed } = query;
+	const { asked: list, filter } = await askConversions(c, deps, programme, search);
+	if (!list.isUnderstood) return null;
 	return decideMatching(
 		deps,
 		actorOf(c),
 		{ programmeId: programme.id, side: deciderOf(c).side },
-		{ ...asked, listQuery: withQuery("", listed), filter },
+		{ ...asked, listQuery: list.href({}, ""), filter },
 	);
 }
 

@@ -1,99 +1,48 @@
-// Reads the filters of the page "Conversions" from its address, converts them for the database, and computes
-// the totals of the matching conversions.
+// What the page "Conversions" and its files ask of the database: the filters in the address, and the totals of the
+// conversions that match.
 
-import * as z from "zod";
 import { findPartnerships } from "#modules/partners/store/partnerships.ts";
 import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../../domain/money.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
-import {
-	type ConversionFilter,
-	type ConversionSort,
-	collectMatches,
-	MAX_COLLECTED,
-	NEWEST_FIRST,
-} from "../../store/queries/conversion-list.ts";
+import { type ConversionFilter, collectMatches, MAX_COLLECTED } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import type { Db } from "../../store/store.ts";
+import { type Asked, ask, type Orders, type QueryOf, withProblems } from "../ask.ts";
 import { STATUS_WORDS, titleCase } from "../conversion-ui.ts";
-import {
-	choice,
-	day,
-	declareFilters,
-	filterBar,
-	PART_OF_ORDER,
-	type PagedList,
-	type ReadFilters,
-	spanOfDays,
-	UNSEEN,
-} from "../filter-query.ts";
-import type { PageDeps } from "../page.ts";
+import { choice, day, PART_OF_ORDER, rare, search, spanOfDays } from "../filters.ts";
+import type { PageDeps, WebContext } from "../page.ts";
 import { ALL_CONVERSIONS_PATH, conversionsPath } from "../paths.ts";
-import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
-
-/**
- * Sort orders by their name in the address, with their description on the page. The default order, newest
- * first, has no name.
- */
-export const SORTS = {
-	"recorded-asc": { by: "recorded", direction: "asc", words: "the oldest first" },
-	"sale-desc": { by: "sale", direction: "desc", words: "the latest sale first" },
-	"sale-asc": { by: "sale", direction: "asc", words: "the earliest sale first" },
-	"decision-desc": { by: "decision", direction: "desc", words: "the latest decision first" },
-	"decision-asc": { by: "decision", direction: "asc", words: "the earliest decision first" },
-	"basket-desc": { by: "basket", direction: "desc", words: "the largest basket first" },
-	"basket-asc": { by: "basket", direction: "asc", words: "the smallest basket first" },
-} as const satisfies Readonly<Record<string, ConversionSort & { words: string }>>;
-
-type SortName = keyof typeof SORTS;
-export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
 /** Sentence that explains which day counts. Every page with days in filters, charts or totals shows it. */
 export const BY_DAY =
 	"The day is when a conversion was recorded here or imported, not when the sale was made.";
 
-const FILTERS = declareFilters({
+const FILTERS = {
 	orderId: PART_OF_ORDER,
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
 	from: day("From"),
 	to: day("To"),
+	partner: rare(search("Partner", "Name or ID")),
 	/**
 	 * Selects which time the filters From and To apply to. The default is the time at which a conversion was
 	 * recorded. With the time of the decision, only conversions that were decided are listed.
 	 */
-	dates: choice("Dates", "Recorded or imported", ["sale", "decision"], (which) =>
-		which === "sale" ? "Sold" : "Decided",
+	dates: rare(
+		choice("Dates", "Recorded or imported", ["sale", "decision"], (which) =>
+			which === "sale" ? "Sold" : "Decided",
+		),
 	),
-	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
-	partner: {
-		schema: z.string().trim(),
-		field: (field) => ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID" }),
-	},
+	eventType: rare(choice("Event type", "Any", EVENT_TYPES, titleCase)),
 	/** Selects whether test conversions are listed. They are hidden by default. */
-	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
-	/** Sort order, which is chosen in a column's heading. It does not change when a filter changes. */
-	sort: {
-		schema: z.enum(SORT_NAMES).optional().catch(undefined),
-		field: ({ name, value }) =>
-			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
-	},
-	/**
-	 * Position at which this page of the list starts. If the cursor is invalid, the list starts at the
-	 * beginning.
-	 */
-	cursor: UNSEEN,
-});
+	test: rare(
+		choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
+	),
+};
 
-type ListQuery = ReturnType<typeof FILTERS.read>["query"];
-
-export interface ReadList extends ReadFilters<ListQuery> {
-	/** Filter for the database. Callers must use it only if `problems` is empty. */
-	filter: ConversionFilter;
-	/** Time zone of the days, which is the network's. */
-	zone: string;
-}
+type ListQuery = QueryOf<typeof FILTERS>;
+export type ListedBy = "recorded" | "sale" | "decision" | "basket";
+export type AskedConversions = Asked<ListQuery, ListedBy>;
 
 /**
  * Maximum number of partnerships that a filter may match. The list scans a separate range of an index for
@@ -102,64 +51,65 @@ export interface ReadList extends ReadFilters<ListQuery> {
 const MAX_PARTNERSHIPS = 100;
 
 /**
- * Reads the filters of a programme's list, or of the list of all programmes if `programme` is null. The list of all
- * programmes cannot be filtered by the time of the sale, because no index has the sales of all programmes by it.
+ * Reads what the address asks of a programme's list, or of the list of all programmes if `programme` is null. `search` is
+ * the query of another address than the request's. The filter may be used only if the address is understood.
  */
-export async function readList(
-	db: Db,
+export async function askConversions(
+	c: WebContext,
+	{ store }: Pick<PageDeps, "store">,
 	programme: Programme | null,
-	search: string,
-	zone: string,
-): Promise<ReadList> {
-	const read = FILTERS.read(search);
-	const { partner, dates } = read.query;
+	search = new URL(c.req.url).search,
+): Promise<{ asked: AskedConversions; filter: ConversionFilter }> {
+	const namesPartners = programme?.credits_partners !== 0 || new URLSearchParams(search).has("partner");
+	const asked = ask(c, {
+		path: listPath(programme),
+		filters: FILTERS,
+		without: namesPartners ? [] : ["partner"],
+		orders: (query) => ordersOf(query, programme),
+		search,
+	});
+	const { query } = asked;
 	const found =
-		partner === undefined
+		query.partner === undefined
 			? undefined
-			: await findPartnerships(db, {
+			: await findPartnerships(store.db, {
 					programmeId: programme?.id,
-					search: partner,
+					search: query.partner,
 					limit: MAX_PARTNERSHIPS + 1,
 				});
-	const needsProgramme =
-		"Open a programme's own list for this. All programmes together are listed by when they were recorded or decided.";
 	const problems = {
-		...(programme === null && dates === "sale" ? { dates: needsProgramme } : {}),
+		// No index has the sales of all programmes by the time of the sale.
+		...(programme === null && query.dates === "sale"
+			? {
+					dates:
+						"Open a programme's own list for this. All programmes together are listed by when they were recorded or decided.",
+				}
+			: {}),
 		...(found !== undefined && found.length > MAX_PARTNERSHIPS
 			? { partner: "Many partners match. Enter more of the name, or open a programme's own list." }
 			: {}),
-		...read.problems,
 	};
-	const query = { ...read.query, sort: judgeSort(read.query, programme) };
-	const partnershipIds = found?.map(({ id }) => id);
+	const filter = toConversionFilter(programme?.id, query, c.get("network").timeZone);
 	return {
-		...read,
-		problems,
-		query,
-		filter: { ...toConversionFilter(programme?.id, query, zone), partnershipIds },
-		zone,
+		asked: withProblems(asked, problems),
+		filter: { ...filter, partnershipIds: found?.map(({ id }) => id) },
 	};
 }
 
 /**
- * Returns the sort order that takes effect. The sales of a partner are always sorted by the time of sale. A list by the
+ * Returns the orders that an index serves. The sales of a partner are always sorted by the time of sale. A list by the
  * day of the decision is sorted by decision, and no other list is, because its index contains only decided conversions.
- * The list of all programmes is otherwise always sorted by the time of recording.
  */
-function judgeSort({ partner, sort, dates }: ListQuery, programme: Programme | null): SortName | undefined {
-	if (partner !== undefined) return sort === "sale-asc" ? sort : "sale-desc";
-	if (dates === "decision") return sort === "decision-asc" ? sort : "decision-desc";
-	if (programme === null) return sort === "recorded-asc" ? sort : undefined;
-	return sort === "decision-asc" || sort === "decision-desc" ? undefined : sort;
+function ordersOf({ partner, dates }: ListQuery, programme: Programme | null): Orders<ListedBy> {
+	if (partner !== undefined) return { sale: "desc" };
+	if (dates === "decision") return { decision: "desc" };
+	if (programme === null) return { recorded: "desc" };
+	return { recorded: "desc", sale: "desc", basket: "desc" };
 }
 
 /** Returns the address of the programme's list, or of the list of all programmes if no programme is given. */
 export function listPath(programme: Programme | null | undefined): string {
 	return programme == null ? ALL_CONVERSIONS_PATH : conversionsPath(programme.public_id);
-}
-
-export function sortOf({ sort }: ListQuery): ConversionSort {
-	return sort === undefined ? NEWEST_FIRST : SORTS[sort];
 }
 
 /** Converts the filters for the database. The day in the filter To is included. */
@@ -225,7 +175,7 @@ interface CurrencySum {
 
 export async function readTotals(
 	{ store, tallies }: Pick<PageDeps, "store" | "tallies">,
-	{ filter, zone }: Pick<ReadList, "filter" | "zone">,
+	{ filter, zone }: { filter: ConversionFilter; zone: string },
 	/** Programme of the list, or null for the list of all programmes. */
 	programme: Programme | null,
 	/** Rows on the page, and whether they are all the rows that match. */
@@ -297,29 +247,4 @@ export function sumUp(rows: readonly Conversion[]): Sums {
 export function digitsOf(currency: string): number {
 	const digits = currencyDigits(currency);
 	return digits.ok ? digits.value : 0;
-}
-
-export interface ConversionList extends PagedList {
-	/** Programme whose conversions are listed, or null for all programmes. */
-	programme: Programme | null;
-	filters: ReadList;
-}
-
-export function filterForm({ filters, path, programme }: ConversionList): Html {
-	const { typed } = filters;
-	const namesPartners = programme?.credits_partners !== 0 || typed["partner"] !== undefined;
-	const rare = [...(namesPartners ? (["partner"] as const) : []), "dates", "eventType", "test"] as const;
-	// The cursor and the sort order are not filters.
-	const isSet = Object.keys(typed).some((name) => !["cursor", "sort"].includes(name));
-	const isRareSet = rare.some((name) => typed[name] !== undefined);
-	return filterBar({
-		action: path,
-		label: "Filter conversions",
-		search: FILTERS.fields(filters, ["orderId"]),
-		fields: [
-			FILTERS.fields(filters, ["status", "from", "to", "sort"], { zone: filters.zone }),
-			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, rare)}</div></details>`,
-		],
-		...(isSet ? { clearHref: path } : {}),
-	});
 }

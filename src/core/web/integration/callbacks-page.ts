@@ -66,7 +66,7 @@ export async function showCallbacks(
 	const isShown = issued !== null;
 	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
 	// True if nothing was ever sent. Nothing can be sent before a URL is saved.
-	const hasNone = url === null && isLive && view.deliveries?.page.rows.length === 0;
+	const hasNone = url === null && isLive && view.deliveries.rows.length === 0;
 	// A new programme cannot send a test yet, so the page offers only the next step.
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
 	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="checks-live">${checkSteps(view)}</div>`;
@@ -77,7 +77,7 @@ export async function showCallbacks(
 	return answerTab(c, {
 		tab: "callbacks",
 		hint: "Your server reports sales with signed requests. We send it a callback for each status change.",
-		status: view.deliveries === null ? 422 : undefined,
+		status: view.asked.status,
 		body: html`${isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null}
 ${
 	// After a key was issued, the test comes directly below the new key.

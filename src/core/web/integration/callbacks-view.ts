@@ -13,15 +13,18 @@ import { findListener, listAnswersOf, listNewestAnswers } from "../../store/quer
 import type { Programme } from "../../store/queries/programmes.ts";
 import { presentEndpoint } from "../../store/queries/receivers.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
+import { ask } from "../ask.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
-import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
+import { choice, PART_OF_ORDER } from "../filters.ts";
+import { readRows } from "../list.ts";
 import { envLines, listenCommand, type ShownOnce } from "../listen-command.ts";
 import { flashAt, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { keysPath } from "../paths.ts";
 import { type Called, calledOf } from "./called.ts";
 import { type FormPart, queryHere } from "./frame.ts";
 
-export const DELIVERY_FILTERS = declareFilters({
+const FILTERS = {
+	order: PART_OF_ORDER,
 	state: choice(
 		"State",
 		"All states",
@@ -29,9 +32,7 @@ export const DELIVERY_FILTERS = declareFilters({
 		(state) => STATE_WORDS[state],
 	),
 	event: choice("Event", "All events", EVENT_NAMES),
-	order: PART_OF_ORDER,
-	after: UNSEEN,
-});
+};
 
 /**
  * Time for which a listener counts as connected after a heartbeat. It is a little more than two intervals
@@ -58,13 +59,31 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 	const endpoint = (await presentEndpoint(db, receiverId)) ?? null;
 	const secrets = await findUsableSecrets(db, [receiverId], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
-	const query = queryHere(c);
-	const filters = DELIVERY_FILTERS.read(query);
+	const asked = ask(c, {
+		path,
+		hash: "#deliveries",
+		filters: FILTERS,
+		// A partner must not see orders, so it cannot search for them.
+		without: called.kind === "shop" ? [] : ["order"],
+		idPrefix: "delivery-",
+	});
+	const deliveries = await readRows(
+		deps,
+		asked,
+		`deliveries of ${called.ownerId}`,
+		(at) => {
+			const { order, ...filter } = asked.query;
+			const search = order === undefined ? undefined : readOrderSearch(order);
+			const { programmeId } = called;
+			return listDeliveries(deps.store.reader, { receiverId, programmeId, search, ...filter, ...at });
+		},
+		PAGE_ROWS,
+	);
 	return {
 		called,
 		/** Path of the tab. The paths of its forms begin with it. */
 		path,
-		query,
+		query: queryHere(c),
 		/** True if the reader may change the integration. Other readers see no buttons. */
 		mayIntegrate,
 		isStaff: viewerOf(c).kind === "staff",
@@ -78,11 +97,10 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 		hasSecret,
 		zone,
 		health: await readCallbackHealth(db, columns, nowMs, zone),
-		filters,
-		/** One page of the list of callbacks, or null if a filter is invalid. */
-		deliveries: await readDeliveries(deps, called, filters),
+		asked,
+		deliveries,
 		/** True if no filter is set. Only then is the list reloaded, so that new callbacks appear. */
-		isLive: Object.keys(filters.typed).length === 0,
+		isLive: !asked.isFiltered && asked.isUnderstood && asked.cursor === undefined,
 		/** True if callbacks can be sent and the reader may send them. */
 		canSend: mayIntegrate && endpoint !== null && hasSecret,
 		/** Number of failed callbacks, counted up to a limit. */
@@ -140,19 +158,4 @@ async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 		deliveries: await listDeliveriesOfConversion(db, programme.receiver_id, conversion.id),
 		localAnswers: await listAnswersOf(db, programme.receiver_id, conversion.public_id, ANSWERS_OF_TEST),
 	};
-}
-
-async function readDeliveries(
-	deps: WebDeps,
-	{ ownerId, path, programmeId, columns: { receiver_id: receiverId } }: Called,
-	{ query, problems }: ReturnType<typeof DELIVERY_FILTERS.read>,
-) {
-	if (Object.keys(problems).length > 0) return null;
-	const list = { name: `deliveries of ${ownerId}`, path, query, cursorName: "after", hash: "#deliveries" };
-	const { order, state, event } = query;
-	const search = order === undefined ? undefined : readOrderSearch(order);
-	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const filter = { receiverId, programmeId, state, event, search };
-	const page = await listDeliveries(deps.store.reader, { ...filter, ...request });
-	return { page, pages: pagesOf(deps, list, page) };
 }

@@ -16,20 +16,14 @@ import {
 } from "../../programmes/resend.ts";
 import { ALL, countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
-import {
-	batchMessage,
-	callbacksAre,
-	countUndelivered,
-	deliveryColumns,
-	selectAll,
-} from "../conversion-ui.ts";
+import { batchMessage, callbacksAre, countUndelivered, deliveryColumns } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { filterBar, notUnderstood, pager } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
+import { filterForm, listRows, type Selection } from "../list.ts";
 import { actorOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
-import { type CalledView, DELIVERY_FILTERS } from "./callbacks-view.ts";
+import type { CalledView } from "./callbacks-view.ts";
 import { type Called, type CalledPages, calledOf } from "./called.ts";
 import { type FormMessage, type FormPart, finish, queryHere } from "./frame.ts";
 
@@ -40,59 +34,41 @@ const TITLES: Readonly<Record<ReceiverKind, string>> = {
 };
 
 export function deliveriesSection(view: CalledView): Html {
-	const { path, filters, isLive, called } = view;
-	const search = DELIVERY_FILTERS.fields(filters, ["order"], { prefix: "delivery-" });
+	const { asked, deliveries, called, canSend, nowMs, query } = view;
+	const rows = listRows<ListedDelivery>({
+		asked,
+		page: deliveries,
+		noun: "callback",
+		caption: "Callbacks, one per row",
+		isTight: true,
+		columns: Object.values(deliveryColumns(called, nowMs, query || undefined)),
+		none: noneOf(view),
+		noMatch: {
+			title: "No callback matches",
+			text: `Choose another state or event, or clear the filter.${called.kind === "shop" ? " The inbound log shows whether we received an order." : ""}`,
+		},
+		selection: canSend ? selectionOf(view) : null,
+	});
 	return ui.section({
 		id: "deliveries",
 		title: TITLES[called.kind],
 		hint: "One row per callback, with attempts and your server's last response.",
 		message: view.messageAt("deliveries"),
-		body: html`${filterBar({
-			action: `${path}#deliveries`,
-			label: "Filter the callbacks",
-			// A partner must not see orders, so it cannot search for them.
-			...(called.kind === "shop" ? { search } : {}),
-			fields: DELIVERY_FILTERS.fields(filters, ["state", "event"], { prefix: "delivery-" }),
-			...(isLive ? {} : { clearHref: `${path}#deliveries` }),
-		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>`,
+		body: html`${filterForm(asked, "Filter callbacks")}<div id="deliveries-live" aria-live="polite">${rows}</div>`,
 	});
 }
 
-function deliveriesTable(view: CalledView): Html {
-	const { path, canSend, deliveries, called, nowMs, query } = view;
-	if (deliveries === null) {
-		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all callbacks</a>.`);
-	}
-	const { rows } = deliveries.page;
-	const columns = Object.values(deliveryColumns(called, nowMs, query || undefined));
-	const table = ui.dataTable<ListedDelivery>({
-		caption: "Callbacks, one per row",
-		rows,
-		empty: emptyOf(view, deliveries.page.next === null),
-		stacks: "tight",
-		columns: canSend ? [tickColumn(called), ...columns] : columns,
-	});
-	return html`${canSend ? listForm(view, rows.length > 0, table) : table}${pager(deliveries.pages)}`;
-}
-
-function emptyOf({ filters: { typed }, url, mayIntegrate, called }: CalledView, isEnd: boolean): Content {
-	const isShop = called.kind === "shop";
-	if (Object.keys(typed).length > 0) {
-		const inbound = isShop ? " The inbound log shows whether we received an order." : "";
-		const text = isEnd
-			? `Choose another state or event, or clear the filter.${inbound}`
-			: "None found so far. Choose “Older” to look further back.";
-		return ui.emptyState({ title: "No callback matches", text });
-	}
-	const [urlLabel, test] = isShop ? ["Postback URL", "conversion"] : ["callback URL", "callback"];
+function noneOf({ url, mayIntegrate, called }: CalledView): ui.EmptyState {
+	const [urlLabel, test] =
+		called.kind === "shop" ? ["Postback URL", "conversion"] : ["callback URL", "callback"];
 	const advice =
 		url === null
 			? html`<a href="#callback">Save a ${urlLabel}</a> first, then send a test ${test}.`
 			: html`<a href="#test">Send a test ${test}</a> and watch it arrive here.`;
-	return ui.emptyState({
+	return {
 		title: `Nothing has been sent to a ${urlLabel} yet`,
 		text: mayIntegrate ? advice : "Callbacks appear here as they are sent.",
-	});
+	};
 }
 
 // Checkboxes and buttons of the list. The value of a checkbox contains the callback's id and the number of
@@ -101,18 +77,6 @@ function emptyOf({ filters: { typed }, url, mayIntegrate, called }: CalledView, 
 export const TICK_FIELD = "delivery";
 /** Maximum number of callbacks that one form may select. A page of the list shows fewer. */
 const MAX_TICKED = 100;
-
-function tickColumn({ kind }: Called): ui.Column<ListedDelivery> {
-	const subjectOf = ({ orderId, conversionId }: ListedDelivery) =>
-		kind === "shop" ? `order ${showOrderId(orderId)}` : conversionId || "a test";
-	return {
-		title: selectAll(TICK_FIELD),
-		cell: (delivery) =>
-			delivery.state === "cancelled"
-				? null
-				: html`<input type="checkbox" id="tick-${delivery.publicId}" name="${TICK_FIELD}" value="${writeSeen(delivery)}" aria-label="Select ${delivery.event} of ${subjectOf(delivery)}">`,
-	};
-}
 
 export function writeSeen({ publicId, run, seq }: SeenDelivery): string {
 	return `${publicId}.${run}.${seq}`;
@@ -124,11 +88,12 @@ function readSeen(text: unknown): SeenDelivery | null {
 	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
 }
 
-function listForm(view: CalledView, hasRows: boolean, table: Html): Html {
-	const { path, query, failedCount, waitingCount, called, nowMs } = view;
+/** Returns the form with the buttons, or null if there is nothing to send. */
+function selectionOf(view: CalledView): Selection<ListedDelivery> | null {
+	const { path, query, failedCount, waitingCount, called, nowMs, deliveries } = view;
 	const [failed, waiting] = [countUndelivered(failedCount), countUndelivered(waitingCount)];
 	const buttons: Content[] = [
-		hasRows ? ui.button({ label: "Resend selected" }) : null,
+		deliveries.rows.length === 0 ? null : ui.button({ label: "Resend selected" }),
 		failedCount === 0
 			? null
 			: ui.button({
@@ -150,12 +115,22 @@ function listForm(view: CalledView, hasRows: boolean, table: Html): Html {
 					confirm: "Send all waiting callbacks now? This counts as one attempt for each.",
 				}),
 	];
-	if (buttons.every((button) => button === null)) return table;
-	return ui.postForm({
+	if (buttons.every((button) => button === null)) return null;
+	const subjectOf = ({ orderId, conversionId }: ListedDelivery) =>
+		called.kind === "shop" ? `order ${showOrderId(orderId)}` : conversionId || "a test";
+	return {
 		action: `${path}/resend${query}`,
-		className: "list-form",
-		body: html`<div class="decision-bar"><div class="row">${buttons}</div></div>${table}`,
-	});
+		name: TICK_FIELD,
+		box: (delivery) =>
+			delivery.state === "cancelled"
+				? null
+				: {
+						id: `tick-${delivery.publicId}`,
+						value: writeSeen(delivery),
+						label: `Select ${delivery.event} of ${subjectOf(delivery)}`,
+					},
+		above: html`<div class="decision-bar"><div class="row">${buttons}</div></div>`,
+	};
 }
 
 // The actions of the buttons.

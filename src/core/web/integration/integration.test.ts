@@ -202,7 +202,7 @@ test("the list of callbacks is filtered, searched and paged by plain links", asy
 	const order = /title="(test-\w+)"/.exec(second.text)?.[1] ?? "";
 	assert.equal(rows((await browser.open(`${path}?order=${order}`)).text).size, 1);
 	assert.equal(rows((await browser.open(`${path}?event=conversion.reversed`)).text).size, 0);
-	assert.equal(rows((await browser.open(`${path}?after=nonsense`)).text).size, 15);
+	assert.equal(rows((await browser.open(`${path}?cursor=nonsense`)).text).size, 15);
 	assert.ok(first.text.includes('id="refresher"'), "the newest are live");
 	assert.ok(!second.text.includes('id="refresher"'), "a later page stands still");
 });

@@ -187,8 +187,6 @@ test("an invalid filter is explained at its field, and nothing is listed", async
 		["kind=carrier-pigeon", "kind"],
 		["result=maybe", "result"],
 		[`order=${"x".repeat(129)}`, "order"],
-		["order=+1001", "order"],
-		["order=1001%C2%A0", "order"],
 		["order=%E2%80%8B1001", "order"],
 	] as const) {
 		const { status, text } = await browser.open(`${path}/inbound?${query}`);
@@ -196,5 +194,8 @@ test("an invalid filter is explained at its field, and nothing is listed", async
 		assert.match(text, new RegExp(`id="${field}-error"`), query);
 		assert.doesNotMatch(text, /<td/, query);
 	}
-	assert.match((await browser.open(`${path}/inbound?order=1001`)).text, /<td/);
+	// Spaces around a pasted id are no part of it.
+	for (const order of ["1001", "+1001", "1001%C2%A0"]) {
+		assert.match((await browser.open(`${path}/inbound?order=${order}`)).text, /<td/, order);
+	}
 });

@@ -44,7 +44,7 @@ test("markup in names, orders, URLs, errors and calls is shown as text, and no p
 		`integration/inbound?order=${encodeURIComponent(evil)}`,
 		`integration/inbound?order=${encodeURIComponent(`${evil}?`)}`,
 		`integration/keys?lang=${encodeURIComponent(evil)}`,
-		`integration?after=${encodeURIComponent(evil)}&state=${encodeURIComponent(evil)}`,
+		`integration?cursor=${encodeURIComponent(evil)}&state=${encodeURIComponent(evil)}`,
 	];
 	let times = 0;
 	for (const page of shown) {

@@ -258,7 +258,7 @@ test("a long history is shown in pages", async (t) => {
 	const next = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
 	assert.match((await browser.open(next)).text, /id="ntc_1"/);
 	assert.doesNotMatch((await browser.open(next)).text, /id="ntc_2"/);
-	assert.equal((await browser.open(`${path}/overview?before=x'%20or`)).status, 200);
+	assert.equal((await browser.open(`${path}/overview?cursor=x'%20or`)).status, 200);
 });
 
 test("another programme's notices and deliveries are not shown", async (t) => {

@@ -10,6 +10,7 @@ import { listConversions } from "../../store/queries/conversion-list.ts";
 import { ALL, countFailed } from "../../store/queries/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
 import { hasConversions } from "../../store/queries/programme-list.ts";
+import { ask } from "../ask.ts";
 import {
 	batchMessage,
 	callbacksOf,
@@ -18,9 +19,9 @@ import {
 	lastFailure,
 } from "../conversion-ui.ts";
 import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
-import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { healthStrip } from "../integration/health-section.ts";
+import { readRows, showList } from "../list.ts";
 import {
 	actorOf,
 	answerPage,
@@ -204,17 +205,14 @@ function callbacksPart(c: WebContext, health: CallbackHealth): Html {
 async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 	const { store, mails } = deps;
 	const programme = programmeOf(c);
-	const list = {
-		name: `notices of programme:${programme.id}`,
-		path: overviewPath(programme.public_id),
-		query: { before: c.req.query("before") },
-		cursorName: "before",
-		hash: "#notices",
-	};
-	const page = await listNotices(store.db, programme.receiver_id, {
-		after: cursorOf(deps, list),
-		limit: NOTICES_SHOWN,
-	});
+	const asked = ask(c, { path: overviewPath(programme.public_id), hash: "#notices" });
+	const page = await readRows(
+		deps,
+		asked,
+		`notices of programme:${programme.id}`,
+		(at) => listNotices(store.db, programme.receiver_id, at),
+		NOTICES_SHOWN,
+	);
 	if (page.rows.length === 0 && programme.endpoint_id === null) return null;
 	const mailed = mails.isOn
 		? html`The programme's owners and developers are mailed at once, then at most every 15 minutes. They can switch it off under <a href="${ACCOUNT_PATH}#settings">Account</a>.`
@@ -223,14 +221,16 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 		id: "notices",
 		title: "Notices",
 		hint: html`A notice appears when five attempts in a row fail, when no callback succeeds for ten minutes, and when one fails permanently. ${mailed}`,
-		body: html`${ui.dataTable<ShownNotice>({
+		body: showList<ShownNotice>({
+			asked,
+			page,
+			noun: "notice",
 			caption: "Notices, the newest first",
-			rows: page.rows,
 			rowId: ({ public_id }) => public_id,
-			stacks: true,
-			empty: ui.padded(
-				html`<p class="soft">No notices. If callbacks to your shop fail, this list says why and what to do.</p>`,
-			),
+			none: {
+				title: "No notices",
+				text: "If callbacks to your shop fail, this list says why and what to do.",
+			},
 			columns: [
 				{ title: "Notice", namesRow: true, cell: noticeCell },
 				{ title: "Failed", cell: failedCell },
@@ -240,7 +240,7 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 				},
 				...(mails.isOn ? [{ title: "Mail", cell: mailCell }] : []),
 			],
-		})}${pager(pagesOf(deps, list, page))}`,
+		}),
 	});
 }
 

@@ -3,65 +3,73 @@
 // to it.
 
 import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
+import { ask } from "../ask.ts";
 import { deliveriesPath } from "../conversion-ui.ts";
+import type { Viewer } from "../document.ts";
 import { type FailingWords, failingSection, numberLink } from "../failing-section.ts";
-import { cursorOf, MAX_SEARCH_LENGTH, pager, pagesOf, searchBar } from "../filter-query.ts";
+import { search } from "../filters.ts";
+import { readRows, showList } from "../list.ts";
 import { sampleForm } from "../network/network-page.ts";
 import { answerPage, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
 import { PROGRAMMES_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Content, type Html, html } from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 
-const PAGE_ROWS = 50;
+const FILTERS = { search: search("Name or ID") };
 
 const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "API keys", href: paths.MANY_KEYS_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 
 const ARCHIVED_LINK = html`<p class="small"><a href="${paths.withQuery(PROGRAMMES_PATH, { archived: "yes" })}">Archived programmes</a></p>`;
 
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { db } = deps.store;
 	const viewer = viewerOf(c);
-	const search = (c.req.query("search") ?? "").trim().slice(0, MAX_SEARCH_LENGTH);
 	const isStaff = viewer.kind === "staff";
 	const isArchived = isStaff && c.req.query("archived") === "yes";
-	const query = {
-		search: search || undefined,
-		archived: isArchived ? "yes" : undefined,
-		before: c.req.query("before"),
-	};
-	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
-	const after = cursorOf(deps, list);
-	const page = await listProgrammes(db, {
-		personId: isStaff ? undefined : viewer.personId,
-		search: query.search,
-		isArchived,
-		after,
-		limit: PAGE_ROWS,
+	const asked = ask(c, {
+		path: PROGRAMMES_PATH,
+		filters: FILTERS,
+		without: isStaff && !isArchived ? [] : ["search"],
+		fixed: isArchived ? { archived: "yes" } : {},
 	});
-	const { rows } = page;
-	const isWhole = search === "" && after === undefined && !isArchived;
-	const [only] = rows;
-	if (!isStaff && isWhole && only !== undefined && rows.length === 1)
-		return c.redirect(paths.overviewPath(only.publicId), 303);
-	const [partner] = viewer.partners;
-	if (isWhole && only === undefined && partner !== undefined)
-		return c.redirect(paths.earningsPath(partner.public_id), 303);
+	const filter = { personId: isStaff ? undefined : viewer.personId, isArchived, ...asked.query };
+	const page = await readRows(deps, asked, "programmes", (at) =>
+		listProgrammes(deps.store.db, { ...filter, ...at }),
+	);
+
+	const isStart = !isArchived && !asked.isFiltered && page.firstHref === null;
+	const landing = isStart ? findLanding(viewer, page.rows) : null;
+	if (landing !== null) return c.redirect(landing, 303);
+
 	const title = isArchived ? "Archived programmes" : "Programmes";
-	const emptyState = (): Html => {
-		if (isArchived) return NONE_ARCHIVED;
-		return isWhole ? noProgrammes(isStaff ? sampleForm(c) : undefined) : NOT_FOUND;
-	};
+	const list = showList<ListedProgramme>({
+		asked,
+		page,
+		noun: "programme",
+		caption: title,
+		columns: COLUMNS,
+		none: isArchived ? NONE_ARCHIVED : isStaff ? noProgrammes(sampleForm(c)) : NOT_INVITED,
+		noMatch: NOT_FOUND,
+	});
 	return answerPage(c, {
 		title,
 		active: "programmes",
-		body: html`${ui.pageHeader({ title, ...headerFor(isStaff, isArchived) })}${
-			isStaff && isWhole ? await failingSection(deps, SHOPS) : null
-		}<div class="card">${isStaff && !isArchived && !(isWhole && rows.length === 0) ? searchBar({ action: PROGRAMMES_PATH, label: "Find a programme", name: "search", value: search }) : null}${programmeTable(
-			rows,
-			emptyState(),
-		)}${pager(pagesOf(deps, list, page))}</div>${isStaff && !isArchived ? ARCHIVED_LINK : null}`,
+		status: asked.status,
+		body: [
+			ui.pageHeader({ title, ...headerFor(isStaff, isArchived) }),
+			isStaff && isStart ? await failingSection(deps, SHOPS) : null,
+			html`<div class="card">${list}</div>`,
+			isStaff && !isArchived ? ARCHIVED_LINK : null,
+		],
 	});
+}
+
+/** Returns the page that a person with nothing to choose from is led to: that of the only programme, or of a partner. */
+function findLanding({ kind, partners }: Viewer, rows: readonly ListedProgramme[]): string | null {
+	const [only, ...others] = rows;
+	if (kind !== "staff" && only !== undefined && others.length === 0) return paths.overviewPath(only.publicId);
+	const [partner] = partners;
+	return only === undefined && partner !== undefined ? paths.earningsPath(partner.public_id) : null;
 }
 
 function headerFor(isStaff: boolean, isArchived: boolean): { hint: string; actions?: Html } {
@@ -84,67 +92,55 @@ const SHOPS: FailingWords = {
 	listPath: deliveriesPath,
 };
 
-const NONE_ARCHIVED = ui.emptyState({
+const NONE_ARCHIVED: ui.EmptyState = {
 	isAlone: true,
 	title: "No archived programme",
 	text: "A programme that has ended can be archived on its Settings page.",
-});
+};
 
-const NOT_FOUND = ui.emptyState({
+const NOT_FOUND: ui.EmptyState = {
 	isAlone: true,
 	title: "No programme found",
 	text: "Search for part of the name, or for the whole ID (prg_…).",
 	action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
-});
+};
 
-/**
- * Shows that there are no programmes. `sample` is the button for a sample programme. It is undefined if the
- * viewer is not staff.
- */
-function noProgrammes(sample: Html | null | undefined): Html {
-	if (sample === undefined) {
-		return ui.emptyState({
-			isAlone: true,
-			title: "You have no programme",
-			text: "You were not added to a programme yet, or you were removed. Ask the network's staff to invite you.",
-		});
-	}
-	return ui.emptyState({
+const NOT_INVITED: ui.EmptyState = {
+	isAlone: true,
+	title: "You have no programme",
+	text: "You were not added to a programme yet, or you were removed. Ask the network's staff to invite you.",
+};
+
+/** Says that the network has no programme. `sample` is the button for a sample programme. */
+function noProgrammes(sample: Html | null): ui.EmptyState {
+	return {
 		isAlone: true,
 		title: "No programme yet",
 		text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner, or import them from the software you used until now.",
 		action: html`<div class="row">${CREATE}${sample}</div>`,
-	});
+	};
 }
 
-function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html {
-	return ui.dataTable<ListedProgramme>({
-		caption: "Programmes",
-		rows,
-		stacks: true,
-		empty,
-		columns: [
-			{
-				title: "Programme",
-				namesRow: true,
-				cell: (row) =>
-					html`${programmeLink(row)}${row.archivedAtMs === null ? null : html` ${ui.badge("plain", "Archived")}`}`,
-			},
-			{ title: "Currency", cell: ({ currency }) => currency },
-			{ title: "Callbacks", cell: callbackState },
-			{
-				title: "Waiting for approval",
-				isNumber: true,
-				cell: ({ publicId, waiting }) =>
-					numberLink(
-						waiting,
-						ui.countUpTo(waiting, WAITING_COUNTED),
-						paths.withQuery(paths.conversionsPath(publicId), { status: "RECORDED" }),
-					),
-			},
-		],
-	});
-}
+const COLUMNS: readonly ui.Column<ListedProgramme>[] = [
+	{
+		title: "Programme",
+		namesRow: true,
+		cell: (row) =>
+			html`${programmeLink(row)}${row.archivedAtMs === null ? null : html` ${ui.badge("plain", "Archived")}`}`,
+	},
+	{ title: "Currency", cell: ({ currency }) => currency },
+	{ title: "Callbacks", cell: callbackState },
+	{
+		title: "Waiting for approval",
+		isNumber: true,
+		cell: ({ publicId, waiting }) =>
+			numberLink(
+				waiting,
+				ui.countUpTo(waiting, WAITING_COUNTED),
+				paths.withQuery(paths.conversionsPath(publicId), { status: "RECORDED" }),
+			),
+	},
+];
 
 function callbackState({ hasUrl, failingSinceMs }: ListedProgramme): Html {
 	if (hasUrl && failingSinceMs !== null)

@@ -1,7 +1,6 @@
 // The page /system/audit with the audit log of the whole installation. It can be searched by person, action,
 // programme and period, and exported as a CSV file.
 
-import * as z from "zod";
 import { originOf } from "#modules/jobs/web/job-page.ts";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { STORED_ACTIONS, sayAction } from "../../domain/action.ts";
@@ -17,23 +16,12 @@ import {
 	readAllAudit,
 	readAuditSubjects,
 } from "../../store/queries/audit-list.ts";
-import type { ListPage } from "../../store/queries/list-page.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
+import { ask, withProblems } from "../ask.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
-import {
-	choice,
-	cursorOf,
-	day,
-	declareFilters,
-	filterBar,
-	notUnderstood,
-	type Pages,
-	pager,
-	pagesOf,
-	spanOfDays,
-	UNSEEN,
-} from "../filter-query.ts";
+import { choice, day, search, spanOfDays } from "../filters.ts";
+import { readRows, showList } from "../list.ts";
 import { answerPage, type PageDeps, type WebContext, type WebDeps } from "../page.ts";
 import {
 	AUDIT_EXPORT_PATH,
@@ -45,77 +33,65 @@ import {
 	keysPath,
 	peoplePath,
 	settingsPath,
-	withQuery,
 } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
 
-const PAGE_ROWS = 50;
 const ACTIONS = STORED_ACTIONS.toSorted((one, other) => (sayAction(one) < sayAction(other) ? -1 : 1));
 
-const FILTERS = declareFilters({
-	person: {
-		schema: z.string().transform(foldMailAddress),
-		field: (field) => ui.textField({ ...field, label: "Person's email", type: "search" }),
-	},
+const FILTERS = {
+	person: search("Person's email"),
 	action: choice("What was done", "Anything", ACTIONS, sayAction),
-	programme: {
-		schema: z.string().trim(),
-		field: (field) => ui.textField({ ...field, label: "Programme ID", type: "search", placeholder: "prg_…" }),
-	},
+	programme: search("Programme ID", "prg_…"),
 	from: day("First day"),
 	to: day("Last day"),
-	after: UNSEEN,
-});
+};
 
 export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { filters, filter } = await readAuditFilters(c, deps);
-	const { query } = filters;
-	const list = { name: "audit log", path: AUDIT_PATH, query, cursorName: "after" };
-	const page =
-		filter === null
-			? null
-			: await listAudit(deps.store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
-	const { after: _, ...shown } = query;
-	const isFiltered = Object.keys(filters.typed).length > 0;
+	const { asked, filter } = await askAudit(c, deps);
+	const page = await readRows(deps, asked, "audit log", (at) => listAudit(deps.store.reader, filter, at));
+	const subjects = await readAuditSubjects(deps.store.db, page.rows);
+	const zone = c.get("network").timeZone;
+	const list = showList<ListedAuditEntry>({
+		asked,
+		page,
+		noun: "entry",
+		plural: "entries",
+		caption: "Audit entries, the newest first",
+		isTight: true,
+		namesZone: true,
+		columns: [
+			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
+			{ title: "Who", cell: whoCell },
+			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
+			{ title: "Programme", cell: programmeCell },
+			{ title: "Details", cell: (entry) => auditDetails(entry, subjects) },
+		],
+		none: { title: "No entries yet", text: "Everything that people and programs change is listed here." },
+	});
+	const exported = ui.linkButton({ label: "Export CSV", href: asked.href({}, AUDIT_EXPORT_PATH) });
 	return answerPage(c, {
 		title: "Audit log",
 		active: "system",
-		status: page === null ? 422 : 200,
-		body: html`${ui.pageHeader({
-			title: "Audit log",
-			hint: "Who did what, the newest first. We store the IP address of each sign-in and of each change to an account.",
-			...(page === null
-				? {}
-				: { actions: ui.linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
-		})}${systemTabs("audit")}${ui.section({
-			id: "audit",
-			title: "Entries",
-			body: html`${filterBar({
-				action: AUDIT_PATH,
-				label: "Filter the audit log",
-				fields: FILTERS.fields(filters, ["person", "action", "programme", "from", "to"], {
-					zone: c.get("network").timeZone,
-				}),
-				...(isFiltered ? { clearHref: AUDIT_PATH } : {}),
-			})}${
-				page === null
-					? notUnderstood(html`Correct it above, or <a href="${AUDIT_PATH}">see all entries</a>.`)
-					: table(
-							page,
-							await readAuditSubjects(deps.store.db, page.rows),
-							pagesOf(deps, list, page),
-							c.get("network").timeZone,
-						)
-			}`,
-		})}`,
+		status: asked.status,
+		body: [
+			ui.pageHeader({
+				title: "Audit log",
+				hint: "Who did what, the newest first. We store the IP address of each sign-in and of each change to an account.",
+				actions: asked.isUnderstood ? exported : null,
+			}),
+			systemTabs("audit"),
+			ui.section({ id: "audit", title: "Entries", body: list }),
+		],
 	});
 }
 
 export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { filter } = await readAuditFilters(c, deps);
-	if (filter === null) return showAudit(c, deps);
+	const { asked, filter } = await askAudit(c, deps);
+	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which filter is
+	// invalid.
+	if (!asked.isUnderstood) return showAudit(c, deps);
 	const { store, clock } = deps;
 	const { timeZone: zone } = c.get("network");
 	const lines = csvFile(COLUMNS, readAllAudit(store.reader, filter, CSV_BATCH_ROWS), {
@@ -137,14 +113,19 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 	["token", ({ tokenName }) => tokenName ?? ""],
 ];
 
-/** Reads the filters from the address. `filter` is null if one of them is invalid, or names nobody and nothing. */
-async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
-	const read = FILTERS.read(new URL(c.req.url).search);
-	const { person, programme, action } = read.query;
-	const foundPerson = person === undefined ? undefined : await findPersonByEmail(db, person);
+/** Reads the filters from the address, and finds the person and the programme that they name. */
+async function askAudit(c: WebContext, { store: { db } }: WebDeps) {
+	const asked = ask(c, { path: AUDIT_PATH, filters: FILTERS });
+	const { person, programme, action } = asked.query;
+	const foundPerson = person === undefined ? undefined : await findPersonByEmail(db, foldMailAddress(person));
 	const foundProgramme = programme === undefined ? undefined : await findProgramme(db, programme);
+	const filter: AuditFilter = {
+		action,
+		personId: foundPerson?.id,
+		programmeId: foundProgramme?.id,
+		...spanOfDays(asked.query, c.get("network").timeZone),
+	};
 	const problems = {
-		...read.problems,
 		...(person !== undefined && foundPerson === undefined
 			? { person: "There is no account with this address. Enter the whole address." }
 			: {}),
@@ -152,31 +133,7 @@ async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
 			? { programme: "There is no such programme. Copy the ID from its settings." }
 			: {}),
 	};
-	const filters = { ...read, problems };
-	if (Object.keys(problems).length > 0) return { filters, filter: null };
-	const filter: AuditFilter = {
-		action,
-		personId: foundPerson?.id,
-		programmeId: foundProgramme?.id,
-		...spanOfDays(read.query, c.get("network").timeZone),
-	};
-	return { filters, filter };
-}
-
-function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages, zone: string): Html {
-	return html`${ui.dataTable<ListedAuditEntry>({
-		caption: "Audit entries, the newest first",
-		rows: page.rows,
-		stacks: "tight",
-		empty: ui.emptyState({ title: "Nothing found", text: "No entries match." }),
-		columns: [
-			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
-			{ title: "Who", cell: whoCell },
-			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
-			{ title: "Programme", cell: programmeCell },
-			{ title: "Details", cell: (entry) => auditDetails(entry, subjects) },
-		],
-	})}${ui.zoneNote(zone)}${pager(pages)}`;
+	return { asked: withProblems(asked, problems), filter };
 }
 
 function whoCell({ email, name, address, tokenName }: ListedAuditEntry): Html {

@@ -6,7 +6,6 @@ import { isKnownOwner } from "../../programmes/receivers.ts";
 import { resendFailed } from "../../programmes/resend.ts";
 import { type FailedReceiver, listFailedReceivers } from "../../store/queries/deliveries.ts";
 import { batchMessage } from "../conversion-ui.ts";
-import { filterBar, notUnderstood } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, partnerCallbacksPath, RESEND_PATH, withQuery } from "../paths.ts";
@@ -21,6 +20,11 @@ const PROGRAMMES_SHOWN = 100;
 const BAD_TIME = "Enter a day and a time, such as 2026-03-01 02:30.";
 /** The last moment that a Date can have. */
 const LAST_MS = 8_640_000_000_000_000;
+
+const NOT_UNDERSTOOD = ui.emptyState({
+	title: "This span of time is not understood",
+	text: "Correct the field marked above.",
+});
 
 export async function showResend(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
@@ -44,23 +48,21 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 	})}${systemTabs("resend")}${ui.section({
 		id: "failed",
 		title: "Failed within a span of time",
-		body: html`${filterBar({
-			action: RESEND_PATH,
-			label: "Choose the failed callbacks",
-			send: "Show",
-			fields: html`${time("from", "Failed since")}${time("to", "Until")}${ui.textField({
-				name: "programme",
-				label: "Programme ID",
-				value: typed.programme,
-				error: problems.programme,
-			})}`,
-		})}${
+		body: [
+			html`<form method="get" action="${RESEND_PATH}" class="filter-bar" aria-label="Choose the failed callbacks">${time("from", "Failed since")}${time("to", "Until")}${ui.textField(
+				{
+					name: "programme",
+					label: "Programme ID",
+					value: typed.programme,
+					error: problems.programme,
+				},
+			)}<div class="row">${ui.button({ label: "Show" })}</div></form>`,
 			typed.from === ""
 				? null
 				: isUnderstood
 					? preview(found, { ...typed, asOfMs: String(nowMs) }, zone)
-					: notUnderstood("Correct it above.")
-		}`,
+					: NOT_UNDERSTOOD,
+		],
 	})}`;
 	return answerPage(c, {
 		title: "Failed callbacks",

@@ -3,18 +3,11 @@
 import { REASONS } from "#core/domain/conversion.ts";
 import { REASSIGNED } from "#core/domain/partner-event.ts";
 import { listCurrencies } from "#core/store/queries/programmes.ts";
+import { ask } from "#core/web/ask.ts";
 import { titleCase } from "#core/web/conversion-ui.ts";
-import {
-	choice,
-	cursorOf,
-	declareFilters,
-	filterBar,
-	notUnderstood,
-	pager,
-	pagesOf,
-	UNSEEN,
-} from "#core/web/filter-query.ts";
+import { choice } from "#core/web/filters.ts";
 import { declareForm } from "#core/web/form.ts";
+import { readRows, showList } from "#core/web/list.ts";
 import {
 	actorOf,
 	answerPage,
@@ -32,8 +25,6 @@ import { type ListedEntry, listEntries } from "../store/entries.ts";
 import { adjustAccount } from "../use-cases/adjust.ts";
 import { balanceStrip, statementTabs } from "./balance.ts";
 
-const PAGE_ROWS = 50;
-
 const KIND_WORDS: Readonly<Record<EntryKind, string>> = {
 	EARNED: "Earned",
 	CHANGED: "Changed",
@@ -41,10 +32,9 @@ const KIND_WORDS: Readonly<Record<EntryKind, string>> = {
 	PAID: "Payment",
 };
 
-const FILTERS = declareFilters({
+const FILTERS = {
 	kind: choice("Kind", "All", ENTRY_KINDS, (kind) => KIND_WORDS[kind]),
-	cursor: UNSEEN,
-});
+};
 
 const FORM = declareForm({
 	amount: {
@@ -58,73 +48,51 @@ const FORM = declareForm({
 });
 
 export async function showEntries(c: WebContext, deps: PageDeps): Promise<Response> {
-	const partner = partnerOf(c);
-	const { public_id: publicId } = partner;
+	const { id: partnerId, public_id: publicId } = partnerOf(c);
 	const isStaff = viewerOf(c).kind === "staff";
-	const read = FILTERS.read(new URL(c.req.url).search);
-	const { kind } = read.query;
-	const isUnderstood = Object.keys(read.problems).length === 0;
-	const path = entriesPath(publicId);
-	const list = { name: `entries of partner:${partner.id}`, path, query: read.query, cursorName: "cursor" };
-	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const filter = { partnerId: partner.id, kind };
-	const { timeZone: zone } = c.get("network");
-	const page = isUnderstood ? await listEntries(deps.store.reader, filter, request) : null;
+	const zone = c.get("network").timeZone;
+	const asked = ask(c, { path: entriesPath(publicId), filters: FILTERS });
+	const page = await readRows(deps, asked, `entries of partner:${partnerId}`, (at) =>
+		listEntries(deps.store.reader, { partnerId, ...asked.query }, at),
+	);
+	const who: ui.Column<ListedEntry> = {
+		title: "By",
+		cell: ({ email }) => (email === null ? html`<span class="faint">—</span>` : ui.emailText(email)),
+	};
+	const list = showList<ListedEntry>({
+		asked,
+		page,
+		noun: "entry",
+		plural: "entries",
+		caption: "Entries, the newest first",
+		// The month of a statement has the entries of its days in the network's zone.
+		namesZone: true,
+		columns: [
+			{ title: "Entry", namesRow: true, cell: whatOf },
+			{ title: "Written", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
+			{ title: "Amount", isNumber: true, cell: ({ amount, currency }) => ui.amount(amount, currency) },
+			{ title: "Reason", cell: reasonCell },
+			{ title: "Statement", cell: (entry) => statementOf(entry, publicId) },
+			...(isStaff ? [who] : []),
+		],
+		none: {
+			title: "No entries here",
+			text: `An entry is written when a sale that is credited to ${isStaff ? "the partner" : "you"} is approved.`,
+		},
+	});
 	return answerPage(c, {
 		title: "Statements",
 		active: "partner-statements",
-		...(isUnderstood ? {} : { status: 422 }),
+		status: asked.status,
 		body: [
 			ui.pageHeader({
 				title: "Statements",
 				hint: `Everything that changed what is owed to ${isStaff ? "the partner" : "you"}, the newest first.`,
 			}),
 			statementTabs(publicId, "entries"),
-			await balanceStrip(c, deps, partner.id),
-			html`<div class="card" id="entries"><h2 class="visually-hidden">The entries</h2>${filterBar({
-				action: path,
-				label: "Filter entries",
-				fields: FILTERS.fields(read, ["kind"]),
-				...(kind === undefined ? {} : { clearHref: path }),
-			})}${
-				page === null
-					? notUnderstood("Correct the field marked above. Nothing is listed until then.")
-					: [
-							entryTable(page.rows, publicId, isStaff, zone),
-							page.rows.length === 0 ? null : ui.zoneNote(zone),
-							pager(pagesOf(deps, list, page)),
-						]
-			}</div>`,
+			await balanceStrip(c, deps, partnerId),
+			html`<div class="card" id="entries"><h2 class="visually-hidden">The entries</h2>${list}</div>`,
 			isStaff ? await adjustmentSection(c, deps) : null,
-		],
-	});
-}
-
-function entryTable(rows: readonly ListedEntry[], partnerId: string, isStaff: boolean, zone: string): Html {
-	const who: ui.Column<ListedEntry> = {
-		title: "By",
-		cell: ({ email }) => (email === null ? html`<span class="faint">—</span>` : ui.emailText(email)),
-	};
-	return ui.dataTable<ListedEntry>({
-		caption: "Entries, the newest first",
-		rows,
-		stacks: true,
-		empty: ui.emptyState({
-			title: "No entries here",
-			text: `An entry is written when a sale that is credited to ${isStaff ? "the partner" : "you"} is approved.`,
-		}),
-		columns: [
-			{ title: "Entry", namesRow: true, cell: whatOf },
-			// The month of a statement has the entries of its days in the network's zone.
-			{ title: "Written", cell: ({ at_ms }) => ui.timeTag(at_ms, zone) },
-			{ title: "Amount", isNumber: true, cell: ({ amount, currency }) => ui.amount(amount, currency) },
-			{
-				title: "Reason",
-				cell: ({ kind, reason }) =>
-					reason === null ? null : html`<span class="break">${sayReason(kind, reason)}</span>`,
-			},
-			{ title: "Statement", cell: (entry) => statementOf(entry, partnerId) },
-			...(isStaff ? [who] : []),
 		],
 	});
 }
@@ -140,6 +108,10 @@ function whatOf({
 	return html`${isUndone ? "Payment undone" : KIND_WORDS[kind]}${
 		programme === null ? null : html`<span class="secondary break">${programme}</span>`
 	}${conversion === null ? null : html`<span class="secondary mono break">${conversion}</span>`}`;
+}
+
+function reasonCell({ kind, reason }: ListedEntry): Content {
+	return reason === null ? null : html`<span class="break">${sayReason(kind, reason)}</span>`;
 }
 
 /** Returns the text of a person as it is, and the reason code of a change in words. */

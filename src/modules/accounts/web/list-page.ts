@@ -6,20 +6,12 @@ import * as z from "zod";
 import type { Fault } from "#core/domain/fault.ts";
 import { formatMinor } from "#core/domain/money.ts";
 import { dayIn, sayMonth } from "#core/domain/zone-day.ts";
-import { selectAll } from "#core/web/conversion-ui.ts";
+import { ask } from "#core/web/ask.ts";
 import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
 import { digitsOf } from "#core/web/conversions/list-query.ts";
-import {
-	choice,
-	cursorOf,
-	declareFilters,
-	filterBar,
-	notUnderstood,
-	pager,
-	pagesOf,
-	UNSEEN,
-} from "#core/web/filter-query.ts";
+import { choice } from "#core/web/filters.ts";
 import { declareForm, readTextFields } from "#core/web/form.ts";
+import { type Listed, readRows, type Selection, showList } from "#core/web/list.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "#core/web/page.ts";
 import * as paths from "#core/web/paths.ts";
 import { statementJobPath, statementPath, withQuery } from "#core/web/paths.ts";
@@ -44,7 +36,6 @@ import { type PaymentInput, payStatements } from "../use-cases/payments.ts";
 import { COMPARED_FORM, comparisonSection, isUncompared } from "./restored.ts";
 import { detailsLinks, issuedOn, noDetailsMark, STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
 
-const PAGE_ROWS = 50;
 /** Number of months for which statements can be prepared. Older entries are part of a later month's statements. */
 const MONTHS_OFFERED = 12;
 /** Number of months in the filter of the list, which are ten years. */
@@ -55,36 +46,33 @@ const PREPARE_FORM = declareForm({
 	month: { label: "Month", options: [], isRequired: true },
 });
 
-async function readList(c: WebContext, { store }: PageDeps) {
+/** Reads what the address asks of the list, which by default has the newest month. */
+async function askStatements(c: WebContext, { store }: PageDeps) {
 	const months = await listStatementMonths(store.reader, MONTHS_LISTED);
-	const filters = declareFilters({
-		month: choice("Month", "Newest month", [ALL_MONTHS, ...months], (month) =>
-			month === ALL_MONTHS ? "All months" : sayMonth(month),
-		),
-		state: choice("State", "Any", STATEMENT_STATES, (state) => STATE_WORDS[state]),
-		cursor: UNSEEN,
-	});
-	const read = filters.read(new URL(c.req.url).search);
-	const chosen = read.query.month ?? months[0];
-	const month = chosen === ALL_MONTHS ? undefined : chosen;
-	return {
-		isUnderstood: Object.keys(read.problems).length === 0,
-		// The form above the list has a field with the same name, so the ids of the filters have a prefix.
-		fields: filters.fields(
-			{ ...read, typed: { ...read.typed, ...(chosen === undefined ? {} : { month: chosen }) } },
-			["month", "state"],
-			{ prefix: "list-" },
-		),
-		hasAny: months.length > 0,
-		filter: { month, state: read.query.state },
-		list: {
-			name: "statements",
-			path: paths.STATEMENTS_PATH,
-			query: read.query,
-			cursorName: "cursor",
+	const [newest] = months;
+	const asked = ask(c, {
+		path: paths.STATEMENTS_PATH,
+		filters: {
+			month: choice(
+				"Month",
+				newest === undefined ? "Newest month" : `Newest month (${sayMonth(newest)})`,
+				[ALL_MONTHS, ...months],
+				(month) => (month === ALL_MONTHS ? "All months" : sayMonth(month)),
+			),
+			state: choice("State", "Any", STATEMENT_STATES, (state) => STATE_WORDS[state]),
 		},
+		// The form above the list has a field with the same name.
+		idPrefix: "list-",
+	});
+	const { month = newest, state } = asked.query;
+	return {
+		asked,
+		filter: { month: month === ALL_MONTHS ? undefined : month, state },
+		hasAny: newest !== undefined,
 	};
 }
+
+type AskedStatements = Awaited<ReturnType<typeof askStatements>>;
 
 /** A form of payments that was refused. The page shows it again as it was sent. */
 interface RefusedPayment {
@@ -99,23 +87,40 @@ export async function showStatements(
 	deps: PageDeps,
 	refused?: RefusedPayment,
 ): Promise<Response> {
-	const read = await readList(c, deps);
-	const { month } = read.filter;
+	const read = await askStatements(c, deps);
+	const { asked, filter, hasAny } = read;
+	const { month, state } = filter;
+	const page = await readRows(deps, asked, "statements", (at) =>
+		listStatements(deps.store.reader, filter, at),
+	);
 	// Adding up the statements of all months could take long, and nobody pays by that sum.
 	const sums = month === undefined ? [] : await sumStatements(deps.store.reader, { month });
+	const list = showList<ListedStatement>({
+		asked,
+		page,
+		noun: "statement",
+		caption: "Statements, the newest first",
+		columns: COLUMNS,
+		none: {
+			title: "No statements yet",
+			text: "When a month is over, prepare its statements above, check the preview, and issue them.",
+		},
+		sums: sumsOf(sums.filter((sum) => state === undefined || sum.state === state)),
+		selection: await selectionOf(c, deps, read, page, refused),
+	});
 	const title = "Statements";
 	const comparison = await comparisonSection(c, deps);
 	return answerPage(c, {
 		title,
 		active: "statements",
-		...(read.isUnderstood ? {} : { status: 422 }),
+		status: asked.status,
 		body: [
 			ui.pageHeader({
 				title,
 				hint: "What you owe partners, month by month, and what you have paid.",
 				actions: [
 					ui.linkButton({ label: "Upload payments", href: paths.PAYMENTS_PATH }),
-					read.hasAny && comparison === null
+					hasAny && comparison === null
 						? ui.linkButton({
 								label: "Payout file",
 								href: withQuery(paths.PAYOUT_FILE_PATH, { month: month ?? ALL_MONTHS }),
@@ -126,16 +131,8 @@ export async function showStatements(
 			comparison,
 			prepareSection(c, deps),
 			await jobsSection(c, deps),
-			read.isUnderstood ? await unpaidMessages(deps, read, sums) : null,
-			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${
-				read.hasAny
-					? filterBar({ action: paths.STATEMENTS_PATH, label: "Filter statements", fields: read.fields })
-					: null
-			}${
-				read.isUnderstood
-					? await renderList(c, deps, read, sums, refused)
-					: notUnderstood("Correct the field marked above. Nothing is listed until then.")
-			}</div>`,
+			asked.isUnderstood ? await unpaidMessages(deps, read, sums) : null,
+			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${list}</div>`,
 		],
 	});
 }
@@ -175,7 +172,7 @@ const PARTNERS_NAMED = 10;
  */
 async function unpaidMessages(
 	{ store }: PageDeps,
-	{ filter: { month }, hasAny }: Awaited<ReturnType<typeof readList>>,
+	{ filter: { month }, hasAny }: AskedStatements,
 	sums: readonly StatementSum[],
 ): Promise<Content> {
 	if (!hasAny) return null;
@@ -226,47 +223,44 @@ export async function prepare(c: WebContext, deps: PageDeps): Promise<Response> 
 	return c.redirect(statementJobPath(prepared.value.public_id), 303);
 }
 
-async function renderList(
+/**
+ * Returns the form that marks the selected statements as paid, or null if none of them is to be paid. A refused form is
+ * shown again as it was sent.
+ */
+async function selectionOf(
 	c: WebContext,
 	deps: PageDeps,
-	{ list, filter }: Awaited<ReturnType<typeof readList>>,
-	sums: readonly StatementSum[],
+	{ asked }: AskedStatements,
+	{ rows }: Listed<ListedStatement>,
 	refused: RefusedPayment | undefined,
-): Promise<Content> {
-	const { store, clock } = deps;
-	const page = await listStatements(store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
-	const table = ui.dataTable<ListedStatement>({
-		caption: "Statements, the newest first",
-		rows: page.rows,
-		stacks: true,
-		empty: ui.emptyState({
-			title: filter.state === undefined ? "No statements yet" : "No statement in this state",
-			text: "When a month is over, prepare its statements above, check the preview, and issue them.",
-		}),
-		columns: columnsOf(page.rows.some(isToPay), refused?.ticked ?? []),
-	});
-	const unclaimed =
-		refused?.fault.code === "no_payment_details"
-			? page.rows.filter(
-					({ public_id, has_details }) => has_details === 0 && refused.ticked.includes(public_id),
-				)
-			: [];
+): Promise<Selection<ListedStatement> | null> {
+	const ticked = refused?.ticked ?? [];
+	const lacksDetails = refused?.fault.code === "no_payment_details";
+	const unclaimed = rows.filter(
+		({ public_id, has_details }) => lacksDetails && has_details === 0 && ticked.includes(public_id),
+	);
 	// The list may have changed since. The box is then missing, and the sentence is shown above the page.
-	if (refused?.fault.code === "no_payment_details" && unclaimed.length === 0) {
-		c.set("flash", { tone: "bad", text: refused.fault.detail });
-	}
-	const shown = [sumsLine(sums.filter(({ state }) => filter.state === undefined || state === filter.state))];
-	const pages = pager(pagesOf(deps, list, page));
-	if (!page.rows.some(isToPay)) return [...shown, table, pages];
-	return [
-		...shown,
-		ui.postForm({
-			// The filters are part of the address, so that a refused form is shown with the same rows.
-			action: withQuery(`${paths.STATEMENTS_PATH}/pay`, list.query),
-			className: "list-form",
-			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div>${claimBox(unclaimed, refused)}${(await isUncompared(deps)) ? seenBox(refused) : null}<div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone), refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
-		}),
-	];
+	if (lacksDetails && unclaimed.length === 0) c.set("flash", { tone: "bad", text: refused.fault.detail });
+	if (!rows.some(isToPay)) return null;
+	const today = dayIn(deps.clock.nowMs(), c.get("network").timeZone);
+	return {
+		// The filters and the position are part of the address, so that a refused form is shown with the same rows.
+		action: asked.here(`${paths.STATEMENTS_PATH}/pay`),
+		name: "statement",
+		box: (statement) => {
+			if (!isToPay(statement)) return null;
+			const { public_id: value, number } = statement;
+			return { value, label: `Select statement ${number}`, isTicked: ticked.includes(value) };
+		},
+		below: {
+			hint: "Select statements that were paid.",
+			bar: [
+				claimBox(unclaimed, refused),
+				(await isUncompared(deps)) ? seenBox(refused) : null,
+				html`<div class="payment-bar">${paymentFields(today, refused)}${ui.button({ label: "Mark as paid", tone: "primary" })}</div>`,
+			],
+		},
+	};
 }
 
 function paymentFields(today: string, refused: RefusedPayment | undefined): readonly Html[] {
@@ -315,44 +309,34 @@ function isToPay(statement: ListedStatement): boolean {
 	return stateOf(statement) === "to_pay";
 }
 
-function columnsOf(hasBoxes: boolean, ticked: readonly string[]): readonly ui.Column<ListedStatement>[] {
-	const box: ui.Column<ListedStatement> = {
-		title: selectAll("statement"),
+const COLUMNS: readonly ui.Column<ListedStatement>[] = [
+	{
+		title: "Number",
+		namesRow: true,
+		cell: ({ number, public_id: id, partner_public_id: partnerId }) =>
+			html`<a class="nowrap" href="${statementPath(partnerId, id)}">${number}</a>`,
+	},
+	{
+		title: "Partner",
+		cell: ({ partner_name: name, partner_public_id: partnerId }) =>
+			html`<a class="break" href="${paths.partnerStatementsPath(partnerId)}">${name}</a>`,
+	},
+	{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
+	{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
+	{
+		title: "State",
 		cell: (statement) =>
-			isToPay(statement)
-				? html`<input type="checkbox" name="statement" value="${statement.public_id}" aria-label="Select statement ${statement.number}"${ui.attrs({ checked: ticked.includes(statement.public_id) })}>`
-				: null,
-	};
-	return [
-		...(hasBoxes ? [box] : []),
-		{
-			title: "Number",
-			namesRow: true,
-			cell: ({ number, public_id: id, partner_public_id: partnerId }) =>
-				html`<a class="nowrap" href="${statementPath(partnerId, id)}">${number}</a>`,
-		},
-		{
-			title: "Partner",
-			cell: ({ partner_name: name, partner_public_id: partnerId }) =>
-				html`<a class="break" href="${paths.partnerStatementsPath(partnerId)}">${name}</a>`,
-		},
-		{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
-		{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
-		{
-			title: "State",
-			cell: (statement) =>
-				html`${stateCell(statement)}${isToPay(statement) && statement.has_details === 0 ? noDetailsMark(statement.partner_public_id) : null}`,
-		},
-		{ title: "Issued", cell: issuedOn },
-	];
-}
+			html`${stateCell(statement)}${isToPay(statement) && statement.has_details === 0 ? noDetailsMark(statement.partner_public_id) : null}`,
+	},
+	{ title: "Issued", cell: issuedOn },
+];
 
-function sumsLine(sums: readonly StatementSum[]): Html | null {
+function sumsOf(sums: readonly StatementSum[]): Content {
 	if (sums.length === 0) return null;
-	return html`<p class="totals" role="status">${sums.map(
+	return sums.map(
 		({ state, currency, count, minor }) =>
 			html`<span>${STATE_WORDS[state]}: ${ui.countOf(count, "statement")}, ${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}</span>`,
-	)}</p>`;
+	);
 }
 
 const TICKED = z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]);
@@ -381,8 +365,8 @@ export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
 }
 
 export async function downloadPayouts(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { isUnderstood, filter } = await readList(c, deps);
-	if (!isUnderstood) return showStatements(c, deps);
+	const { asked, filter } = await askStatements(c, deps);
+	if (!asked.isUnderstood) return showStatements(c, deps);
 	const compared = await refuseUncompared(deps.store.db);
 	if (!compared.ok) {
 		c.status(compared.fault.httpStatus as StatusCode);

@@ -2,7 +2,7 @@
 
 import { findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";
-import { pager } from "#core/web/filter-query.ts";
+import { pageLinks } from "#core/web/list.ts";
 import { partnerStatementsPath, withQuery } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
@@ -28,18 +28,13 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 		partners.map(({ id }) => id),
 	);
 	const lacking = new Set(partners.flatMap(({ id, public_id }) => (having.has(id) ? [] : [public_id])));
-	const pages = pager(
-		{
-			newestHref: page === 1 ? null : `${href}#lines`,
-			olderHref:
-				last < job.row_count && rows.length > 0
-					? `${withQuery(href, { page: String(page + 1) })}#lines`
-					: null,
-			shown:
-				rows.length === 0 ? "" : `${ui.count(first + 1)} to ${ui.count(last)} of ${ui.count(job.row_count)}`,
-		},
-		["First", "Next"],
-	);
+	const pages = pageLinks({
+		firstHref: page === 1 ? null : `${href}#lines`,
+		nextHref:
+			last < job.row_count && rows.length > 0 ? `${withQuery(href, { page: String(page + 1) })}#lines` : null,
+		shown:
+			rows.length === 0 ? "" : `${ui.count(first + 1)} to ${ui.count(last)} of ${ui.count(job.row_count)}`,
+	});
 	return ui.section({
 		id: "lines",
 		title: "Each statement",

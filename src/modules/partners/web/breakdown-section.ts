@@ -6,7 +6,6 @@ import { dayIn } from "#core/domain/zone-day.ts";
 import { chart, STATUS_WORDS } from "#core/web/conversion-ui.ts";
 import { countedPart, STATUS_COLOURS } from "#core/web/overview/totals-page.ts";
 import type { PageDeps } from "#core/web/page.ts";
-import { withQuery } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import {
@@ -36,17 +35,15 @@ const LABELS: Readonly<Record<SubTotalKey, string>> = {
 	sub3: "By sub ID s3",
 };
 
-/** Returns the chart or table, with a tab for each of them. `path` is the address of the page. */
+/** Returns the chart or table, with a tab for each of them. */
 export async function breakdownPart(
 	{ subTotals, clock }: PageDeps,
 	partnershipIds: readonly number[],
-	{ span, query, zone, href }: AskedDays,
-	path: string,
+	{ asked, span, by: grouping = "day", zone }: AskedDays,
 ): Promise<Content> {
-	const grouping = query.by ?? "day";
 	const tabs = SUB_TOTAL_KEYS.map((by) => ({
 		label: LABELS[by],
-		href: `${withQuery(path, { ...query, by: by === "day" ? undefined : by })}#breakdown`,
+		href: `${asked.href({ by: by === "day" ? undefined : by })}#breakdown`,
 		isActive: by === grouping,
 	}));
 	const fromMs = span.fromMs;
@@ -69,7 +66,7 @@ export async function breakdownPart(
 			dayChart(totals.groups, daysBetween(dayIn(fromMs, zone), dayIn(beforeMs - 1, zone)), zone),
 		);
 	};
-	return titled(countedPart(href, look, show, { id: "breakdown-totals", isInside: true }));
+	return titled(countedPart(asked.here(), look, show, { id: "breakdown-totals", isInside: true }));
 }
 
 function tooManyGroups({ groups }: SubTotals): Html {

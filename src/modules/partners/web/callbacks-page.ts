@@ -92,7 +92,7 @@ export async function showPartnerCallbacks(
 	return answerTab(c, {
 		tab: "callbacks",
 		hint: "We send your server or your tracker a signed callback for each status change of your sales.",
-		status: view !== null && view.deliveries === null ? 422 : undefined,
+		status: view?.asked.status,
 		body: [
 			isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null,
 			shown.first === undefined ? null : madeSecret(shown.first),

@@ -3,30 +3,24 @@
 
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "#core/conversions/csv-file.ts";
 import { dayIn } from "#core/domain/zone-day.ts";
+import { ask } from "#core/web/ask.ts";
 import { STATUS_WORDS, statusBadge, titleCase } from "#core/web/conversion-ui.ts";
 import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
-import {
-	choice,
-	cursorOf,
-	day,
-	declareFilters,
-	filterBar,
-	notUnderstood,
-	pager,
-	pagesOf,
-	spanOfDays,
-	UNSEEN,
-} from "#core/web/filter-query.ts";
+import { choice, day, spanOfDays } from "#core/web/filters.ts";
+import { readRows, showList } from "#core/web/list.ts";
 import { answerPage, type PageDeps, partnerOf, viewerOf, type WebContext } from "#core/web/page.ts";
-import { partnerConversionsPath, withQuery } from "#core/web/paths.ts";
+import { partnerConversionsPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Html, html } from "#core/web/ui.ts";
 import type { CreditWord } from "../domain/credit.ts";
-import { type CreditedConversion, listCredited, readAllCredited } from "../store/credited.ts";
+import {
+	type CreditedConversion,
+	type CreditedFilter,
+	listCredited,
+	readAllCredited,
+} from "../store/credited.ts";
 import { listPartnerships } from "../store/partnerships.ts";
 import { EARNED_STATUSES } from "./earned-section.ts";
-
-const PAGE_ROWS = 50;
 
 const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
 	CODE: "Coupon code",
@@ -35,88 +29,69 @@ const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
 };
 
 /** Reads the filters in the address and the partner's programmes. */
-async function readList(c: WebContext, { store }: PageDeps) {
+async function askCredited(c: WebContext, { store }: PageDeps) {
 	const partner = partnerOf(c);
 	const all = await listPartnerships(store.db, "partner_id", [partner.id]);
 	const nameOf = new Map(
 		all.map((partnership) => [partnership.programme_public_id, partnership.programme_name]),
 	);
-	const declared = declareFilters({
-		programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
-		status: choice("Status", "Any", EARNED_STATUSES, (status) => STATUS_WORDS[status]),
-		dates: choice("Dates", "Sold", ["decision"], () => "Decided"),
-		from: day("From"),
-		to: day("Until"),
-		cursor: UNSEEN,
-	});
-	const filters = declared.read(new URL(c.req.url).search);
-	const zone = c.get("network").timeZone;
-	const { programme, status, dates } = filters.query;
-	const { fromMs, beforeMs } = spanOfDays(filters.query, zone);
-	const name = `conversions of partner:${partner.id}`;
-	const path = partnerConversionsPath(partner.public_id);
-	return {
-		isUnderstood: Object.keys(filters.problems).length === 0,
-		fields: declared.fields(filters, ["programme", "status", "dates", "from", "to"], { zone }),
-		filter: {
-			partnerships: all.filter(
-				(partnership) => programme === undefined || partnership.programme_public_id === programme,
-			),
-			status,
-			...(dates === undefined
-				? { soldFromMs: fromMs, soldBeforeMs: beforeMs }
-				: { decidedFromMs: fromMs ?? 0, decidedBeforeMs: beforeMs }),
+	const asked = ask(c, {
+		path: partnerConversionsPath(partner.public_id),
+		filters: {
+			programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
+			status: choice("Status", "Any", EARNED_STATUSES, (status) => STATUS_WORDS[status]),
+			dates: choice("Dates", "Sold", ["decision"], () => "Decided"),
+			from: day("From"),
+			to: day("Until"),
 		},
-		list: { name, path, query: filters.query, cursorName: "cursor" },
+	});
+	const { programme, status, dates } = asked.query;
+	const { fromMs, beforeMs } = spanOfDays(asked.query, c.get("network").timeZone);
+	const filter: CreditedFilter = {
+		partnerships: all.filter(
+			(partnership) => programme === undefined || partnership.programme_public_id === programme,
+		),
+		status,
+		...(dates === undefined
+			? { soldFromMs: fromMs, soldBeforeMs: beforeMs }
+			: { decidedFromMs: fromMs ?? 0, decidedBeforeMs: beforeMs }),
 	};
+	return { asked, filter };
 }
 
 export async function showCredited(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { list, fields, isUnderstood, filter } = await readList(c, deps);
-	const { timeZone: zone } = c.get("network");
 	const isStaff = viewerOf(c).kind === "staff";
-	const { path, query } = list;
-	const { cursor: _, ...set } = query;
-	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = isUnderstood ? await listCredited(deps.store.reader, filter, request) : null;
-	const isFiltered = page === null || Object.keys(set).length > 0;
-	const exported = ui.linkButton({ label: "Export", href: withQuery(`${path}/export.csv`, set) });
+	const { asked, filter } = await askCredited(c, deps);
+	const page = await readRows(deps, asked, `conversions of partner:${partnerOf(c).id}`, (at) =>
+		listCredited(deps.store.reader, filter, at),
+	);
+	const list = showList<CreditedConversion>({
+		asked,
+		page,
+		noun: "conversion",
+		caption: "Conversions, the latest sale first",
+		namesZone: true,
+		columns: columnsIn(c.get("network").timeZone),
+		none: {
+			title: "No conversions here",
+			text: `A sale appears here when a shop reports it with ${isStaff ? "the partner's" : "your"} click ID or coupon code.`,
+		},
+	});
+	const exportPath = `${partnerConversionsPath(partnerOf(c).public_id)}/export.csv`;
 	return answerPage(c, {
 		title: "Conversions",
 		active: "partner-conversions",
-		status: isUnderstood ? 200 : 422,
-		body: html`${ui.pageHeader({
-			title: "Conversions",
-			hint: `The sales that are credited to ${isStaff ? "this partner" : "you"}, the latest first.`,
-			actions: isUnderstood ? exported : null,
-		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterBar({
-			action: path,
-			label: "Filter conversions",
-			fields,
-			...(isFiltered ? { clearHref: path } : {}),
-		})}${
-			page === null
-				? notUnderstood("Correct the field marked above. Nothing is listed until then.")
-				: [
-						ui.dataTable<CreditedConversion>({
-							caption: "Conversions, the latest sale first",
-							rows: page.rows,
-							stacks: true,
-							empty: noConversions(isStaff),
-							columns: columnsIn(zone),
-						}),
-						page.rows.length === 0 ? null : ui.zoneNote(zone),
-						pager(pagesOf(deps, list, page)),
-					]
-		}</div>`,
-	});
-}
-
-function noConversions(isStaff: boolean): Html {
-	const whose = isStaff ? "the partner's" : "your";
-	return ui.emptyState({
-		title: "No conversions here",
-		text: `A sale appears here when a shop reports it with ${whose} click ID or coupon code. A filter may hide it.`,
+		status: asked.status,
+		body: [
+			ui.pageHeader({
+				title: "Conversions",
+				hint: `The sales that are credited to ${isStaff ? "this partner" : "you"}, the latest first.`,
+				actions: asked.isUnderstood
+					? ui.linkButton({ label: "Export", href: asked.href({}, exportPath) })
+					: null,
+			}),
+			html`<div class="card"><h2 class="visually-hidden">The list</h2>${list}</div>`,
+		],
 	});
 }
 
@@ -178,10 +153,10 @@ const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
 
 /** Sends the list as a CSV file, with the same filters and all rows. */
 export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { isUnderstood, filter } = await readList(c, deps);
+	const { asked, filter } = await askCredited(c, deps);
 	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which
 	// filter is invalid.
-	if (!isUnderstood) return showCredited(c, deps);
+	if (!asked.isUnderstood) return showCredited(c, deps);
 	const batches = readAllCredited(deps.store.reader, filter, CSV_BATCH_ROWS);
 	const day = dayIn(deps.clock.nowMs(), c.get("network").timeZone);
 	const name = `conversions-${partnerOf(c).public_id}-${day}.csv`;

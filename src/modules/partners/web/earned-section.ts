@@ -1,26 +1,19 @@
 // Earnings in a period, which is by default the current month. They are shown for all partners, for one
 // partner in all its programmes, or for all partners of one programme.
 
-import * as z from "zod";
 import type { Earned } from "#core/conversions/tally.ts";
 import type { Status } from "#core/domain/conversion.ts";
 import { divideAmount, formatMinor } from "#core/domain/money.ts";
 import { DAY_MS } from "#core/domain/time.ts";
 import { monthDays, sayMonth } from "#core/domain/zone-day.ts";
+import { ask } from "#core/web/ask.ts";
 import { rateLines, STATUS_WORDS } from "#core/web/conversion-ui.ts";
 import { digitsOf } from "#core/web/conversions/list-query.ts";
-import {
-	day,
-	declareFilters,
-	filterBar,
-	MAX_SEARCH_LENGTH,
-	notUnderstood,
-	spanOfDays,
-	UNSEEN,
-} from "#core/web/filter-query.ts";
+import { day, search, spanOfDays } from "#core/web/filters.ts";
+import { filterForm, notUnderstood } from "#core/web/list.ts";
 import { countedPart } from "#core/web/overview/totals-page.ts";
 import { type PageDeps, viewerOf, type WebContext, type WebDeps } from "#core/web/page.ts";
-import { programmePartnerPath, withQuery } from "#core/web/paths.ts";
+import { programmePartnerPath } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { listCodes } from "../store/coupon-codes.ts";
@@ -28,72 +21,53 @@ import { agreedCommissions, type PartnershipTotal } from "../store/credits.ts";
 import type { NamedPartnership } from "../store/partnerships.ts";
 import { SUB_TOTAL_KEYS } from "../use-cases/sub-totals.ts";
 
-const FILTERS = declareFilters({
-	search: {
-		schema: z.string().trim().max(MAX_SEARCH_LENGTH, { error: "Enter a shorter part of the name." }),
-		field: (field) => ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID" }),
-	},
+const FILTERS = {
+	search: search("Partner", "Name or ID"),
 	from: day("Sold from"),
 	to: day("Sold until"),
-	/** Cursor of the list, which says where the previous page ended. */
-	before: UNSEEN,
-	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it, and the form keeps it. */
-	by: {
-		schema: z.enum(SUB_TOTAL_KEYS),
-		field: ({ name, value }) =>
-			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
-	},
-});
+};
 
-/** Reads the period from the address. Its days are those of the network's time zone. */
-export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
-	const read = FILTERS.read(new URL(c.req.url).search);
+/** The period that a page shows, which is the present month by default. Its days are those of the network's time zone. */
+export type AskedDays = ReturnType<typeof askDays>;
+
+/** Reads the period from the address. `hasSearch` is true if the page also has a search for partners. */
+export function askDays(c: WebContext, { clock }: Pick<WebDeps, "clock">, path: string, hasSearch = false) {
 	const zone = c.get("network").timeZone;
-	const { search, before, by, from, to } = read.query;
-	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
-	const { fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER } = spanOfDays(days, zone);
-	return {
-		isUnderstood: Object.keys(read.problems).length === 0,
-		filters: { ...read, typed: { ...days, ...read.typed } as Record<string, string> },
-		query: { search, ...days, before, by },
-		span: { fromMs, beforeMs },
-		zone,
-	};
-}
-
-export interface AskedDays extends ReturnType<typeof readDays> {
-	/** Address of the page with this period. */
-	href: string;
+	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it, and the form keeps it. */
+	const by = SUB_TOTAL_KEYS.find((key) => key === c.req.query("by"));
+	const asked = ask(c, {
+		path,
+		filters: FILTERS,
+		without: hasSearch ? [] : ["search"],
+		defaults: monthDays(clock.nowMs(), zone, 0),
+		fixed: { by },
+	});
+	const { fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER } = spanOfDays(asked.query, zone);
+	return { asked, by, span: { fromMs, beforeMs }, zone };
 }
 
 /** Number of months that have a tab. People enter the days of any other period. */
 const MONTHS = 6;
 
+/** Shows the tabs and the form that choose the period, and below them the content. */
 export async function earnedSection(
 	c: WebContext,
-	deps: WebDeps,
+	{ clock }: Pick<WebDeps, "clock">,
+	{ asked, zone }: AskedDays,
 	part: {
 		id: string;
 		title: string;
-		path: string;
 		/** Words for the recipient of approved commission, such as "you" on a partner's own page. */
 		owedTo: "you" | "the partner";
-		/** True if the section has a search field for partners. */
-		hasSearch?: boolean;
 		actions?: Content;
-		show(asked: AskedDays): Promise<Content>;
+		show(): Promise<Content>;
 	},
 ): Promise<Html> {
-	const { id, title, path, owedTo, hasSearch = false, actions = null } = part;
-	const read = readDays(c, deps);
-	const { filters, query, isUnderstood, zone } = read;
-	const asked = { ...read, href: withQuery(path, query) };
-	if (!isUnderstood) c.status(422);
+	const { id, title, owedTo, actions = null } = part;
 	const months = Array.from({ length: MONTHS }, (_, back) => {
-		const { from, to } = monthDays(deps.clock.nowMs(), zone, back);
-		const href = withQuery(path, { ...query, from, to, before: undefined });
-		const isActive = query.from === from && query.to === to;
-		return { label: sayMonth(from.slice(0, "2026-10".length)), href, isActive };
+		const { from, to } = monthDays(clock.nowMs(), zone, back);
+		const isActive = asked.query.from === from && asked.query.to === to;
+		return { label: sayMonth(from.slice(0, "2026-10".length)), href: asked.href({ from, to }), isActive };
 	});
 	const shown = months.find(({ isActive }) => isActive)?.label ?? "The sums";
 	// The owner of a programme does not see what the network pays its partners.
@@ -102,17 +76,11 @@ export async function earnedSection(
 		id,
 		title,
 		hint: `Sales count on the day on which they were sold (${zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}.${seesPayments ? " What was paid is under Statements." : ""} Tests are left out.`,
-		actions: isUnderstood ? actions : null,
+		actions: asked.isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),
-			filterBar({
-				action: path,
-				label: "Choose days",
-				fields: FILTERS.fields(filters, [...(hasSearch ? (["search"] as const) : []), "from", "to", "by"], {
-					zone,
-				}),
-			}),
-			isUnderstood ? await part.show(asked) : notUnderstood("Correct the field marked above."),
+			filterForm(asked, "Choose days"),
+			asked.isUnderstood ? await part.show() : notUnderstood(asked),
 		],
 	});
 }
@@ -121,12 +89,14 @@ export async function earnedSection(
 export async function earnedPart(
 	{ earnedTallies }: PageDeps,
 	partnershipIds: readonly number[],
-	{ span, href }: AskedDays,
+	{ asked, span }: AskedDays,
 	show: (earned: Earned) => Content,
 ): Promise<Content> {
 	const look = await earnedTallies.look({ ...span, partnershipIds });
 	const note = (counted: Html) => ui.padded(html`<p class="small soft">${counted}</p>`);
-	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], { isInside: true });
+	return countedPart(asked.here(), look, (earned, counted) => [show(earned), note(counted)], {
+		isInside: true,
+	});
 }
 
 /** Statuses that can have a commission. Approved comes first, because that commission is owed. */
@@ -175,7 +145,7 @@ function perHundredClicks(totals: readonly MoneyTotal[], clicks: number): Conten
 export async function partnershipTable(
 	deps: PageDeps,
 	rows: readonly NamedPartnership[],
-	asked: AskedDays,
+	days: AskedDays,
 	look: {
 		title: "Partner" | "Programme";
 		/** Text to show if there are no partnerships. */
@@ -190,11 +160,11 @@ export async function partnershipTable(
 	const name = title === "Partner" ? "partner_name" : "programme_name";
 	const keptFromMs = deps.clock.nowMs() - deps.retentionDays * DAY_MS;
 	const isCut =
-		asked.span.fromMs < keptFromMs && rows.some((partnership) => partnership.created_at_ms < keptFromMs);
+		days.span.fromMs < keptFromMs && rows.some((partnership) => partnership.created_at_ms < keptFromMs);
 	const cut = ui.padded(
-		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs, asked.zone)} are no longer on record.</p>`,
+		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs, days.zone)} are no longer on record.</p>`,
 	);
-	return earnedPart(deps, ids, asked, ({ totals, clicks }) => {
+	return earnedPart(deps, ids, days, ({ totals, clicks }) => {
 		const totalsOf = ({ id }: NamedPartnership) => totals.filter((total) => total.partnershipId === id);
 		const table = ui.dataTable<NamedPartnership>({
 			caption: `${title}s, one per row`,
@@ -206,7 +176,7 @@ export async function partnershipTable(
 					title,
 					namesRow: true,
 					cell: (partnership) =>
-						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership, asked.zone)}<div class="secondary">${rateOf(partnership)}</div>`,
+						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership, days.zone)}<div class="secondary">${rateOf(partnership)}</div>`,
 				},
 				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
 				...moneyColumns<NamedPartnership>(totalsOf),

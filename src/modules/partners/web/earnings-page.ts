@@ -33,7 +33,7 @@ import { addPartnership, endPartner } from "../use-cases/partnerships.ts";
 import { findNamedProgramme } from "../use-cases/pick-named.ts";
 import { archiveSection } from "./archive-page.ts";
 import { breakdownPart } from "./breakdown-section.ts";
-import { earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
+import { askDays, earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
 import { endSection } from "./end-section.ts";
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
@@ -61,10 +61,12 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const links = await pagePartnerLinks(deps.store.db, ids, { limit: 1 });
 	const isNew = !isStaff && isActive && links.rows.length === 0;
 	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
+	const days = askDays(c, deps, path);
 	const add = () => ADD_FORM.show(c, { action: `${path}/add`, send: "Add" });
 	return answerPage(c, {
 		title: "Earnings",
 		active: "earnings",
+		status: days.asked.status,
 		body: [
 			ui.pageHeader({
 				title: "Earnings",
@@ -73,13 +75,12 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 			isErased ? ui.message("info", "This partner was erased. Its account and its statements stay.") : null,
 			invited === undefined ? null : invitationCard(invited, name),
 			isNew ? ui.message("info", first) : null,
-			await earnedSection(c, deps, {
+			await earnedSection(c, deps, days, {
 				id: "programmes",
 				title: "Programmes",
-				path,
 				owedTo: isStaff ? "the partner" : "you",
-				show: async (asked) => [
-					await partnershipTable(deps, rows, asked, {
+				show: async () => [
+					await partnershipTable(deps, rows, days, {
 						title: "Programme",
 						empty: isErased
 							? "It was in no programme."
@@ -88,12 +89,12 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 								: "The network's staff add you to programmes. Then you can make links to their shops.",
 						hrefOf: (partnership) => {
 							if (isStaff) return partnershipPath(partnership);
-							const { from, to } = asked.query;
+							const { from, to } = days.asked.query;
 							const query = { programme: partnership.programme_public_id, from, to };
 							return withQuery(partnerConversionsPath(id), query);
 						},
 					}),
-					rows.length === 0 ? null : await breakdownPart(deps, ids, asked, path),
+					rows.length === 0 ? null : await breakdownPart(deps, ids, days),
 				],
 			}),
 			// An archived partner gets no partnership until staff resume it below.

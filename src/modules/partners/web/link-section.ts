@@ -2,7 +2,8 @@
 // partnership.
 
 import { DAY_MS } from "#core/domain/time.ts";
-import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
+import { ask } from "#core/web/ask.ts";
+import { readRows, showList } from "#core/web/list.ts";
 import { viewerOf, type WebContext, type WebDeps } from "#core/web/page.ts";
 import { PARTNER_GUIDE_PATH } from "#core/web/paths.ts";
 import * as ui from "#core/web/ui.ts";
@@ -25,7 +26,6 @@ const OTHER_VISITS: readonly (readonly [kind: Exclude<ClickKind, "click">, title
 	["ended", "Partnership ended"],
 ];
 const RECENT_DAYS = 30;
-const PAGE_ROWS = 50;
 
 /**
  * Shows one page of the links of these partnerships. `hrefOf` returns the address to which the name of a link
@@ -41,9 +41,8 @@ export async function linkSection(
 	const { db } = deps.store;
 	const isStaff = viewerOf(c).kind === "staff";
 	const ids = partnerships.map(({ id }) => id);
-	const query = { before: c.req.query("before") };
-	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
-	const page = await pagePartnerLinks(db, ids, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const asked = ask(c, { path, hash: "#links" });
+	const page = await readRows(deps, asked, `links ${path}`, (at) => pagePartnerLinks(db, ids, at));
 	const recentDays = Math.min(RECENT_DAYS, deps.retentionDays);
 	const linkIds = page.rows.map(({ id }) => id);
 	const clicks = await sumClicks(db, linkIds, deps.clock.nowMs() - recentDays * DAY_MS);
@@ -73,11 +72,12 @@ export async function linkSection(
 		});
 		return lines.length === 0 ? html`<span class="faint">—</span>` : lines;
 	};
-	const table = ui.dataTable<PartnerLink>({
+	const list = showList<PartnerLink>({
+		asked,
+		page,
+		noun: "link",
 		caption: "Links, the newest first",
-		rows: page.rows,
-		stacks: true,
-		empty: ui.emptyState({
+		none: {
 			title: "No link yet",
 			text:
 				hrefOf === undefined
@@ -85,7 +85,7 @@ export async function linkSection(
 					: isStaff
 						? "Links to the shops of this partner's programmes are listed here."
 						: "Your links to shops are listed here.",
-		}),
+		},
 		columns: [
 			{
 				title: "Link",
@@ -112,7 +112,7 @@ export async function linkSection(
 		id: "links",
 		title: "Links",
 		hint: html`Visits in the last ${recentDays} days, and in total. Only clicks get a click ID and can earn. <a href="${PARTNER_GUIDE_PATH}#what-counts">What each count means</a>`,
-		body: [table, pager(pagesOf(deps, list, page))],
+		body: list,
 	});
 }
 

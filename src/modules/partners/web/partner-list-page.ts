@@ -10,11 +10,12 @@ import { formatMinor } from "#core/domain/money.ts";
 import type { SignedInPerson } from "#core/people/actor.ts";
 import { findPartner, listPartners } from "#core/store/queries/partners.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
+import { ask } from "#core/web/ask.ts";
 import { answerCsv, csvFormFor } from "#core/web/conversions/csv-answer.ts";
 import { digitsOf } from "#core/web/conversions/list-query.ts";
 import { type FailingWords, failingSection } from "#core/web/failing-section.ts";
-import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
 import { declareForm, HIDDEN, readTextFields } from "#core/web/form.ts";
+import { listTable, pager, readRows, showList, totalsLine } from "#core/web/list.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, tellRefusal, type WebContext } from "#core/web/page.ts";
 import {
 	earningsPath,
@@ -34,12 +35,12 @@ import { answerLandingHost } from "../use-cases/landing-hosts.ts";
 import { type InvitationInput, type InvitedPartner, invitePartner } from "../use-cases/partners.ts";
 import { invitePartnerTo } from "../use-cases/partnerships.ts";
 import { findNamedProgramme } from "../use-cases/pick-named.ts";
-import { type AskedDays, earnedPart, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
+import { type AskedDays, askDays, earnedPart, earnedSection, moneyColumns } from "./earned-section.ts";
 import { showEarnings } from "./earnings-page.ts";
 import { waitingAddressesSection } from "./waiting-addresses.ts";
 
-/** Number of partners on a page. Adding up a busy month takes a few milliseconds for each partner. */
-const PAGE_ROWS = 50;
+/** Number of partners that the export reads at once. Adding up a busy month takes a few milliseconds for each partner. */
+const BATCH_ROWS = 50;
 
 const ARCHIVED_PARTNERS_PATH = withQuery(PARTNERS_PATH, { archived: "yes" });
 
@@ -90,35 +91,50 @@ async function inviteTyped(
 
 export async function showPartners(c: WebContext, deps: PageDeps): Promise<Response> {
 	if (c.req.query("archived") === "yes") return showArchived(c, deps);
-	const { query } = readDays(c, deps);
-	const list = { name: "partners", path: PARTNERS_PATH, query, cursorName: "before" };
-	const exported = withQuery(PARTNER_TOTALS_PATH, { ...query, before: undefined });
+	const days = askDays(c, deps, PARTNERS_PATH, true);
+	const { asked } = days;
+	const { search } = asked.query;
+	const page = await readRows(deps, asked, "partners", (at) =>
+		listPartners(deps.store.reader, { search, ...at }),
+	);
+	const { partnershipIds, linesOf } = await findPartnershipsOf(deps, page.rows);
+	const table = (earned: Earned) => {
+		const byPartner = Map.groupBy(linesOf(earned.totals), ({ partner_id }) => partner_id);
+		return listTable<Partner>({
+			asked,
+			page,
+			noun: "partner",
+			caption: "Partners, the newest first",
+			columns: [
+				{ title: "Partner", namesRow: true, cell: (partner) => nameCell(partner, days) },
+				...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
+			],
+			// The days are no filter of partners.
+			none: search === undefined ? NONE_YET : NOT_FOUND,
+			noMatch: search === undefined ? NONE_YET : NOT_FOUND,
+		});
+	};
 	return answerPage(c, {
 		title: "Partners",
 		active: "partners",
+		status: asked.status,
 		body: [
 			ui.pageHeader({ title: "Partners", hint: "Who brings sales to your programmes, and what they earn." }),
 			await waitingAddressesSection(deps),
-			query.search === undefined && query.before === undefined ? await failingSection(deps, PARTNERS) : null,
-			await earnedSection(c, deps, {
+			search === undefined && asked.cursor === undefined ? await failingSection(deps, PARTNERS) : null,
+			await earnedSection(c, deps, days, {
 				id: "partners",
 				title: "Partners",
-				path: PARTNERS_PATH,
 				owedTo: "the partner",
-				hasSearch: true,
 				actions: [
-					ui.linkButton({ label: "Export", href: exported }),
+					ui.linkButton({ label: "Export", href: asked.href({}, PARTNER_TOTALS_PATH) }),
 					ui.linkButton({ label: "Archived", href: ARCHIVED_PARTNERS_PATH }),
 				],
-				show: async (asked) => {
-					const request = { search: query.search, after: cursorOf(deps, list), limit: PAGE_ROWS };
-					const page = await readPage(deps, request);
-					const table = ({ totals }: Earned) => partnerTable(page.rows, page.linesOf(totals), asked);
-					return [
-						await earnedPart(deps, page.partnershipIds, asked, table),
-						pager(pagesOf(deps, list, page)),
-					];
-				},
+				show: async () => [
+					totalsLine(page, { noun: "partner" }),
+					await earnedPart(deps, partnershipIds, days, table),
+					pager(page),
+				],
 			}),
 			ui.section({
 				id: "invite",
@@ -138,20 +154,16 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 
 /** Shows the archived partners, without their earnings, which are on their own pages. */
 async function showArchived(c: WebContext, deps: PageDeps): Promise<Response> {
-	const query = { archived: "yes", before: c.req.query("before") };
-	const list = { name: "archived partners", path: PARTNERS_PATH, query, cursorName: "before" };
-	const request = { archived: "only", after: cursorOf(deps, list), limit: PAGE_ROWS } as const;
-	const page = await listPartners(deps.store.reader, request);
+	const asked = ask(c, { path: PARTNERS_PATH, fixed: { archived: "yes" } });
+	const page = await readRows(deps, asked, "archived partners", (at) =>
+		listPartners(deps.store.reader, { archived: "only", ...at }),
+	);
 	const title = "Archived partners";
-	const table = ui.dataTable<Partner>({
+	const list = showList<Partner>({
+		asked,
+		page,
+		noun: "partner",
 		caption: title,
-		rows: page.rows,
-		stacks: true,
-		empty: ui.emptyState({
-			isAlone: true,
-			title: "No archived partner",
-			text: "A partner that has left can be archived on its page.",
-		}),
 		columns: [
 			{
 				title: "Partner",
@@ -164,6 +176,11 @@ async function showArchived(c: WebContext, deps: PageDeps): Promise<Response> {
 				cell: ({ archived_at_ms: atMs }) => (atMs === null ? "–" : ui.timeTag(atMs)),
 			},
 		],
+		none: {
+			isAlone: true,
+			title: "No archived partner",
+			text: "A partner that has left can be archived on its page.",
+		},
 	});
 	return answerPage(c, {
 		title,
@@ -172,7 +189,7 @@ async function showArchived(c: WebContext, deps: PageDeps): Promise<Response> {
 			title,
 			hint: "Their partnerships have ended. Resume one on its page.",
 			actions: ui.linkButton({ label: "Back to Partners", href: PARTNERS_PATH }),
-		})}<div class="card">${table}${pager(pagesOf(deps, list, page))}</div>`,
+		})}<div class="card">${list}</div>`,
 	});
 }
 
@@ -188,12 +205,11 @@ export async function answerAddress(c: WebContext, deps: PageDeps): Promise<Resp
 
 type Total = NamedPartnership & PartnershipTotal;
 
-async function readPage({ store: { reader: db } }: PageDeps, request: Parameters<typeof listPartners>[1]) {
-	const page = await listPartners(db, request);
-	const partnerIds = page.rows.map(({ id }) => id);
-	const partnerships = await listPartnerships(db, "partner_id", partnerIds);
+/** Finds the partnerships of these partners. `linesOf` names the partnership of each total. */
+async function findPartnershipsOf({ store }: PageDeps, partners: readonly Partner[]) {
+	const partnerIds = partners.map(({ id }) => id);
+	const partnerships = await listPartnerships(store.reader, "partner_id", partnerIds);
 	return {
-		...page,
 		partnershipIds: partnerships.map(({ id }) => id),
 		linesOf: (totals: readonly PartnershipTotal[]): readonly Total[] =>
 			partnerships.flatMap((partnership) =>
@@ -204,48 +220,33 @@ async function readPage({ store: { reader: db } }: PageDeps, request: Parameters
 	};
 }
 
-function partnerTable(
-	rows: readonly Partner[],
-	totals: readonly Total[],
-	{ query: { search, from, to }, zone }: AskedDays,
-): Html {
-	const byPartner = Map.groupBy(totals, ({ partner_id }) => partner_id);
-	return ui.dataTable<Partner>({
-		caption: "Partners, the newest first",
-		rows,
-		stacks: true,
-		empty: search === undefined ? NONE_YET : NOT_FOUND,
-		columns: [
-			{
-				title: "Partner",
-				namesRow: true,
-				cell: (partner) =>
-					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms, zone)}</span><span class="secondary break">${partner.site}</span>`,
-			},
-			...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
-		],
-	});
+function nameCell(partner: Partner, { asked, zone }: AskedDays): Html {
+	const { from, to } = asked.query;
+	const href = withQuery(earningsPath(partner.public_id), { from, to });
+	return html`<a class="break" href="${href}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms, zone)}</span><span class="secondary break">${partner.site}</span>`;
 }
 
-const NONE_YET = ui.emptyState({
+const NONE_YET: ui.EmptyState = {
 	title: "No partner yet",
 	text: "Invite the first one below. Then add the programmes that the partner brings sales to. A programme credits them once you turn it on: open it, and go to Partners → Settings for partners.",
-});
+};
 
-const NOT_FOUND = ui.emptyState({
+const NOT_FOUND: ui.EmptyState = {
 	title: "No partner found",
 	text: "Search for part of the name, or for the whole ID (ptn_…).",
 	action: ui.linkButton({ label: "Show all", href: PARTNERS_PATH }),
-});
+};
 
 /**
  * Returns the columns of the CSV file. It has one line for each partnership, status and currency. Each line names the
  * days and their time zone, because files of several months are put together.
  */
 const columnsOf = ({
-	query: { from = "", to = "" },
+	asked: {
+		query: { from = "", to = "" },
+	},
 	zone,
-}: ReturnType<typeof readDays>): CsvColumns<Total> => [
+}: AskedDays): CsvColumns<Total> => [
 	["partner", (row) => row.partner_name],
 	["partnerId", (row) => row.partner_public_id],
 	["programme", (row) => row.programme_name],
@@ -261,24 +262,22 @@ const columnsOf = ({
 ];
 
 export function exportTotals(c: WebContext, deps: PageDeps): Response | Promise<Response> {
-	const asked = readDays(c, deps);
-	if (!asked.isUnderstood) return showPartners(c, deps);
-	const { from = "", to = "" } = asked.query;
-	const lines = csvFile(columnsOf(asked), readLines(deps, asked), csvFormFor(c));
+	const days = askDays(c, deps, PARTNERS_PATH, true);
+	if (!days.asked.isUnderstood) return showPartners(c, deps);
+	const { from = "", to = "" } = days.asked.query;
+	const lines = csvFile(columnsOf(days), readLines(deps, days), csvFormFor(c));
 	return answerCsv(c, deps, `partners-${from}-${to}.csv`, lines);
 }
 
-async function* readLines(deps: PageDeps, { query: { search }, span }: ReturnType<typeof readDays>) {
+async function* readLines(deps: PageDeps, { asked, span }: AskedDays) {
 	const { store, clock } = deps;
+	const { search } = asked.query;
 	let after: Cursor | undefined;
 	do {
-		const { partnershipIds, next, linesOf } = await readPage(deps, {
-			search,
-			// The file is a record of what was earned, so archived partners are in it.
-			archived: "too",
-			after,
-			limit: PAGE_ROWS,
-		});
+		// The file is a record of what was earned, so archived partners are in it.
+		const request = { search, archived: "too", after, limit: BATCH_ROWS } as const;
+		const { rows, next } = await listPartners(store.reader, request);
+		const { partnershipIds, linesOf } = await findPartnershipsOf(deps, rows);
 		yield linesOf(await sumByPartnership(store.reader, clock.nowMs(), { ...span, partnershipIds }));
 		after = next ?? undefined;
 	} while (after !== undefined);

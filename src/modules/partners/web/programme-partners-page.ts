@@ -2,8 +2,8 @@
 // open applications.
 
 import type { Programme } from "#core/store/queries/programmes.ts";
-import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
 import { readTextFields } from "#core/web/form.ts";
+import { pager, readRows, totalsLine } from "#core/web/list.ts";
 import type { PageDeps, WebContext, WebDeps } from "#core/web/page.ts";
 import * as page from "#core/web/page.ts";
 import { joinPath, partnerSettingsPath, programmePartnersPath } from "#core/web/paths.ts";
@@ -17,10 +17,8 @@ import { pagePartnerships } from "../store/partnerships.ts";
 import type { Application } from "../store/tables.ts";
 import { acceptApplication, declineAllApplications, declineApplication } from "../use-cases/applications.ts";
 import type { InvitedPartner } from "../use-cases/partners.ts";
-import { earnedSection, partnershipTable, readDays } from "./earned-section.ts";
+import { askDays, earnedSection, partnershipTable } from "./earned-section.ts";
 import { waitingAddressesNote } from "./waiting-addresses.ts";
-
-const PAGE_ROWS = 50;
 
 /**
  * Shows the page. `accepted` is an applicant who was just accepted. Their one-time link is part of the
@@ -31,16 +29,11 @@ export async function showProgrammePartners(
 	deps: PageDeps,
 	accepted?: InvitedPartner,
 ): Promise<Response> {
-	const { db } = deps.store;
 	const programme = page.programmeOf(c);
 	const { id, public_id: publicId } = programme;
-	const { query } = readDays(c, deps);
-	const path = programmePartnersPath(publicId);
-	const list = { name: `partners ${publicId}`, path, query, cursorName: "before" };
-	const listed = await pagePartnerships(
-		db,
-		{ programmeId: id },
-		{ after: cursorOf(deps, list), limit: PAGE_ROWS },
+	const days = askDays(c, deps, programmePartnersPath(publicId));
+	const listed = await readRows(deps, days.asked, `partners ${publicId}`, (at) =>
+		pagePartnerships(deps.store.db, { programmeId: id }, at),
 	);
 	const next = await nextStep(c, deps, programme);
 	const join = ui.copyable(`${deps.publicUrl}${joinPath(publicId)}`, "the address where partners apply");
@@ -48,6 +41,7 @@ export async function showProgrammePartners(
 	return page.answerPage(c, {
 		title: "Partners",
 		active: "programme-partners",
+		status: days.asked.status,
 		body: [
 			ui.pageHeader({
 				title: "Partners",
@@ -59,14 +53,14 @@ export async function showProgrammePartners(
 			await waitingAddressesNote(c, deps, programme),
 			programme.takes_applications === 0 ? null : html`<p class="small">Partners apply at ${join}</p>`,
 			await applicationsSection(c, deps, programme),
-			await earnedSection(c, deps, {
+			await earnedSection(c, deps, days, {
 				id: "partners",
 				title: "Partners of this programme",
-				path,
 				owedTo: "the partner",
-				show: async (asked) => [
-					await partnershipTable(deps, listed.rows, asked, { title: "Partner", empty: next ?? WHO_ADDS }),
-					pager(pagesOf(deps, list, listed)),
+				show: async () => [
+					totalsLine(listed, { noun: "partner" }),
+					await partnershipTable(deps, listed.rows, days, { title: "Partner", empty: next ?? WHO_ADDS }),
+					pager(listed),
 				],
 			}),
 		],

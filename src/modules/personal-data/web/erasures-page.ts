@@ -2,10 +2,10 @@
 
 import { foldMailAddress } from "#core/domain/display-name.ts";
 import { isPartnerId } from "#core/domain/id.ts";
-import type { ListPage } from "#core/store/queries/list-page.ts";
 import { findPartner } from "#core/store/queries/partners.ts";
 import { findPersonByEmail, findPersonByPublicId } from "#core/store/queries/people.ts";
-import { cursorOf, pager, pagesOf } from "#core/web/filter-query.ts";
+import { ask } from "#core/web/ask.ts";
+import { readRows, showList } from "#core/web/list.ts";
 import { answerPage, type PageDeps, type WebContext } from "#core/web/page.ts";
 import {
 	operationsPath,
@@ -19,15 +19,25 @@ import * as ui from "#core/web/ui.ts";
 import { type Content, type Html, html } from "#core/web/ui.ts";
 import { type Erasure, listErasures } from "../store/erasures.ts";
 
-const PAGE_ROWS = 50;
-
 export async function showErasures(c: WebContext, deps: PageDeps): Promise<Response> {
 	const search = (c.req.query("who") ?? "").trim();
 	const found = search === "" ? null : await findPath(deps, search);
 	if (found !== null) return c.redirect(found, 303);
-	const query = { before: c.req.query("before") };
-	const list = { name: "erasures", path: PERSONAL_DATA_PATH, query, cursorName: "before" };
-	const page = await listErasures(deps.store.db, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const asked = ask(c, { path: PERSONAL_DATA_PATH });
+	const page = await readRows(deps, asked, "erasures", (at) => listErasures(deps.store.db, at));
+	const list = showList<Erasure>({
+		asked,
+		page,
+		noun: "erasure",
+		caption: "Erased people and partners, the newest first",
+		columns: [
+			{ title: "ID", namesRow: true, cell: idCell },
+			{ title: "Kind", cell: ({ kind }) => (kind === "person" ? "Person" : "Partner") },
+			{ title: "Erased", cell: ({ erased_at_ms }) => ui.timeTag(erased_at_ms) },
+			{ title: "State", cell: stateCell },
+		],
+		none: { title: "Nobody was erased yet", text: "Erased people and partners are listed here." },
+	});
 	return answerPage(c, {
 		title: "Personal data",
 		active: "system",
@@ -44,7 +54,7 @@ export async function showErasures(c: WebContext, deps: PageDeps): Promise<Respo
 				id: "erasures",
 				title: "Erased",
 				hint: "Keep these IDs outside of the database. After a restore of an older backup, erase them again.",
-				body: [erasureTable(page), pager(pagesOf(deps, list, page))],
+				body: list,
 			}),
 		],
 	});
@@ -85,24 +95,6 @@ function searchSection(search: string): Html {
 				},
 			)}</div><div>${ui.button({ label: "Find", tone: "primary" })}</div></form>`,
 		),
-	});
-}
-
-function erasureTable(page: ListPage<Erasure>): Html {
-	return ui.dataTable<Erasure>({
-		caption: "Erased people and partners, the newest first",
-		rows: page.rows,
-		stacks: true,
-		empty: ui.emptyState({
-			title: "Nobody was erased yet",
-			text: "Erased people and partners are listed here.",
-		}),
-		columns: [
-			{ title: "ID", namesRow: true, cell: idCell },
-			{ title: "Kind", cell: ({ kind }) => (kind === "person" ? "Person" : "Partner") },
-			{ title: "Erased", cell: ({ erased_at_ms }) => ui.timeTag(erased_at_ms) },
-			{ title: "State", cell: stateCell },
-		],
 	});
 }
 
