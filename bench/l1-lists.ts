@@ -149,7 +149,7 @@ async function visitors(
 	const middle = String(conversions / 2).padStart(10, "0");
 	const list = `${main}/conversions`;
 	const position = { at: conversions / 2, id: conversions / 2 };
-	const cursor = writeCursor(site.deps, `conversions of programme:${id}`, position);
+	const cursor = writeCursor(site.deps, `conversions of programme:${id} recorded-desc`, position);
 	const ownerPaths = [
 		list,
 		...kindsOf(list),

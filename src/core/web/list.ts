@@ -167,9 +167,7 @@ export function notUnderstood({ clearHref }: Pick<Asked, "clearHref">): Html {
 /** Returns links to other pages, or null if the list fits on one page. */
 export function pager({ rows, isPartial, firstHref, nextHref }: Listed<unknown>): Html | null {
 	const count = ui.count(rows.length);
-	const shown = isPartial
-		? `${count} found so far. Open the next page to search further.`
-		: `${count} on this page`;
+	const shown = isPartial ? `${count} found so far. Open the next page to search further.` : `${count} shown`;
 	return pageLinks({ shown, firstHref, nextHref });
 }
 

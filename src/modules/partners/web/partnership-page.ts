@@ -106,65 +106,29 @@ async function renderPartnership(
 	partnership: NamedPartnership,
 	preview?: Preview,
 ): Promise<Response> {
-	const { programme_public_id: programmeId, partner_public_id: partner, terms } = partnership;
+	const { programme_public_id: programmeId, partner_public_id: partner } = partnership;
+	const { programme_currency: currency, partner_name: name } = partnership;
+	const programme = page.programmeOf(c);
 	const isStaff = page.standingOf(c) === "staff";
-	const isArchived = partnership.partner_archived_at_ms !== null;
-	const codes = (await listCodes(deps.store.db, [partnership.id])).map(({ code }) => code);
-	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
-	const change = partnership.ended_at_ms === null ? END : RESUME;
-	const action = `${partnershipPath(partnership)}/change`;
-	const values = { ...rateValues(partnership), codes: codes.join("\n") };
-	const form = FORM.show(c, {
-		action: partnershipPath(partnership),
-		shown: isStaff ? ["shown", "rate", "fixed", "eventRates", "codes"] : ["shown", "codes"],
-		values: preview?.typed ?? { ...values, shown: String(new URLSearchParams(values)) },
-		looks: rateLooks(page.programmeOf(c)),
-		rows: ({ fields }) =>
-			isStaff
-				? html`${fields("shown")}<div class="form-grid">${fields("rate", "fixed")}</div>${fields("eventRates", "codes")}`
-				: fields(),
-		send: isStaff ? html`<div class="row">${ui.button(SAVE)}${ui.button(PREVIEW)}</div>` : SAVE.label,
-	});
-	const { programme_currency: currency } = partnership;
 	const commissions = commissionSection(
 		currency,
-		ratesOf(page.programmeOf(c)),
+		ratesOf(programme),
 		commissionsOf(partnership, currency),
 		preview?.rates,
 	);
-	const next = await nextStep(c, deps, page.programmeOf(c));
-	const facts = ui.facts([
-		["State", stateOf(partnership, c.get("network").timeZone)],
-		["Commission", rateOf(partnership)],
-		["Terms when it began", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
-		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
-	]);
-	const agreed = ui.section({
-		id: "agreed",
-		title: "Partnership",
-		body: ui.padded(facts, page.may(c, "manage") ? form : null),
-	});
+	const agreed = await agreedSection(c, deps, partnership, preview);
+	const next = await nextStep(c, deps, programme);
+	const ofPartner = html` · <a href="${paths.earningsPath(partner)}">All programmes of ${name}</a>`;
 	return page.answerPage(c, {
-		title: partnership.partner_name,
+		title: name,
 		active: "programme-partners",
 		body: [
 			ui.pageHeader({
-				title: partnership.partner_name,
-				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${partnership.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${partnership.partner_name}</a>` : null}`,
-				actions: [
-					ui.linkButton({ label: "Conversions", href: sales }),
-					isStaff && partnership.ended_at_ms !== null && partnership.clicks_ended_at_ms === null
-						? ui.buttonForm({ ...END_CLICKS, action })
-						: null,
-					!isStaff && page.may(c, "manage") && partnership.ended_by_staff === 0
-						? ui.buttonForm({ ...change, action })
-						: null,
-					isStaff && partnership.ended_at_ms !== null && !isArchived
-						? ui.buttonForm({ ...RESUME, action })
-						: null,
-				],
+				title: name,
+				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${partnership.programme_name}</a>${isStaff ? ofPartner : null}`,
+				actions: stateButtons(c, partnership),
 			}),
-			isStaff && isArchived
+			isStaff && partnership.partner_archived_at_ms !== null
 				? ui.message(
 						"info",
 						html`The network archived this partner, so the partnership cannot be resumed. <a href="${paths.earningsPath(partner)}">Resume the partner</a> first.`,
@@ -173,11 +137,70 @@ async function renderPartnership(
 			next === null ? null : ui.message("warn", next),
 			// What was asked for comes first, because the form is longer than a screen.
 			...(preview === undefined ? [agreed, commissions] : [commissions, agreed]),
-			page.may(c, "manage") ? await commissionHistory(deps, page.programmeOf(c), partnership) : null,
+			page.may(c, "manage") ? await commissionHistory(deps, programme, partnership) : null,
 			await linkSection(c, deps, partnershipPath(partnership), [partnership]),
 			await clickSection(deps, partnership),
-			isStaff && partnership.ended_at_ms === null ? endSection(action, { ...END, confirm: STAFF_END }) : null,
+			isStaff && partnership.ended_at_ms === null
+				? endSection(`${partnershipPath(partnership)}/change`, { ...END, confirm: STAFF_END })
+				: null,
 		],
+	});
+}
+
+/** Returns the buttons that end or resume the partnership. Staff end it at the bottom of the page. */
+function stateButtons(c: WebContext, partnership: NamedPartnership): Content {
+	const { ended_at_ms: endedAtMs, partner_public_id: partner } = partnership;
+	const isArchived = partnership.partner_archived_at_ms !== null;
+	const sales = paths.withQuery(paths.conversionsPath(partnership.programme_public_id), { partner });
+	const button = (look: typeof END | typeof RESUME | typeof END_CLICKS) =>
+		ui.buttonForm({ ...look, action: `${partnershipPath(partnership)}/change` });
+	const conversions = ui.linkButton({ label: "Conversions", href: sales });
+	if (page.standingOf(c) === "staff") {
+		if (endedAtMs === null) return conversions;
+		return [
+			conversions,
+			partnership.clicks_ended_at_ms === null ? button(END_CLICKS) : null,
+			isArchived ? null : button(RESUME),
+		];
+	}
+	if (!page.may(c, "manage") || partnership.ended_by_staff === 1) return conversions;
+	return [conversions, button(endedAtMs === null ? END : RESUME)];
+}
+
+/** Shows what was agreed. People who manage the programme have a form for it, in which only staff see the commission. */
+async function agreedSection(
+	c: WebContext,
+	{ store }: WebDeps,
+	partnership: NamedPartnership,
+	preview: Preview | undefined,
+): Promise<Content> {
+	const isStaff = page.standingOf(c) === "staff";
+	const isManager = page.may(c, "manage");
+	const codes = (await listCodes(store.db, [partnership.id])).map(({ code }) => code);
+	const { terms } = partnership;
+	const facts = ui.facts([
+		["State", stateOf(partnership, c.get("network").timeZone)],
+		["Commission", rateOf(partnership)],
+		["Terms when it began", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
+		...(isManager ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
+	]);
+	const values = { ...rateValues(partnership), codes: codes.join("\n") };
+	const form = () =>
+		FORM.show(c, {
+			action: partnershipPath(partnership),
+			shown: isStaff ? ["shown", "rate", "fixed", "eventRates", "codes"] : ["shown", "codes"],
+			values: preview?.typed ?? { ...values, shown: String(new URLSearchParams(values)) },
+			looks: rateLooks(page.programmeOf(c)),
+			rows: ({ fields }) =>
+				isStaff
+					? html`${fields("shown")}<div class="form-grid">${fields("rate", "fixed")}</div>${fields("eventRates", "codes")}`
+					: fields(),
+			send: isStaff ? html`<div class="row">${ui.button(SAVE)}${ui.button(PREVIEW)}</div>` : SAVE.label,
+		});
+	return ui.section({
+		id: "agreed",
+		title: "Partnership",
+		body: ui.padded(facts, isManager ? form() : null),
 	});
 }
 
