@@ -16,6 +16,7 @@ import { headerNames, USER_AGENT } from "#core/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { judgeOutcome, type Outcome } from "#core/domain/verdict.ts";
 import { TOKEN_CALLS } from "../src/site-modules.ts";
+import { alertsTable } from "./alerts-table.ts";
 import { fence, table } from "./markdown-text.ts";
 import { choresTable, deliveringSeriesTable, everySeriesTable } from "./metrics-table.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";
@@ -33,6 +34,7 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["metrics-delivering", deliveringSeriesTable],
 	["metrics-every", everySeriesTable],
 	["chores", choresTable],
+	["alerts", alertsTable],
 	["sample-canonical", () => fence("text", sampleCallback().canonical)],
 ]);
 
@@ -43,6 +45,7 @@ export const GENERATED_IN = [
 	"docs/api.md",
 	"docs/network-api.md",
 	"docs/partner-api.md",
+	"docs/operations/incidents.md",
 	"docs/operations/metrics.md",
 	"docs/operations/settings.md",
 ] as const;
