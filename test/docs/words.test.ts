@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { measureDocuments, measureText, PARAGRAPH_LIMIT } from "./words.ts";
 
 /** Maximum number of words of all documents together, apart from the changelog and the decision records. */
-const TOTAL_LIMIT = 61_200;
+const TOTAL_LIMIT = 47_000;
 const PAGE_LIMIT = 1_200;
 const DECISION_LIMIT = 600;
 /** Limits of other sizes. A reference is searched rather than read, so it has no limit of its own. */
@@ -30,7 +30,6 @@ const STILL_TOO_LONG: ReadonlyMap<string, { words?: number; longParagraphs?: num
 	["docs/decisions/release.md", { words: 800 }],
 	["docs/decisions/shop-side.md", { words: 1_600 }],
 	["docs/decisions/slots.md", { words: 1_000, longParagraphs: 1 }],
-	["docs/operations/incidents.md", { words: 2_100 }],
 	["docs/performance.md", { words: 3_000 }],
 ]);
 
