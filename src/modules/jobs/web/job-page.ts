@@ -13,8 +13,8 @@ import { answerCsv } from "#core/web/conversions/csv-answer.ts";
 import { deciderOf } from "#core/web/conversions/decide-action.ts";
 import { answerError } from "#core/web/error-page.ts";
 import { readTextFields } from "#core/web/form.ts";
-import { actorOf, answerPage, leadTo, type PageDeps, programmeOf, type WebContext } from "#core/web/page.ts";
-import * as paths from "#core/web/paths.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "#core/web/page.ts";
+import { importKindPath, STATEMENTS_PATH } from "#core/web/paths.ts";
 import type { Answer } from "#core/web/routes.ts";
 import * as ui from "#core/web/ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "#core/web/ui.ts";
@@ -34,6 +34,7 @@ import {
 	type TotalsOfOutcome,
 } from "../use-cases/summary.ts";
 import { hasWork } from "../use-cases/work.ts";
+import { jobPath, kindLabel, listOf, pagesOf } from "./kind-pages.ts";
 import { statementLines } from "./statement-lines.ts";
 
 /**
@@ -70,61 +71,6 @@ function isLeft({ claim_until_ms: claimUntilMs }: Job, nowMs: number): boolean {
  */
 function areRemainingLinesRemoved({ state, lines }: Job): boolean {
 	return state === "stopped" && lines !== "kept";
-}
-
-/** Returns the verb on the button, and its past participle for the result. */
-function verbOf({ name }: JobKind): readonly [verb: string, done: string] {
-	switch (name) {
-		case "decisions":
-			return ["Decide", "decided"];
-		case "statements":
-			return ["Issue", "issued"];
-		case "payments":
-			return ["Record", "recorded"];
-		default:
-			return ["Import", "imported"];
-	}
-}
-
-/** Returns the name of a kind as people read it, such as "Open conversions". */
-export function kindLabel(name: JobKind["name"]): string {
-	return ui.capitalise(name.replaceAll("-", " "));
-}
-
-/** Returns the page on which a job of this kind begins. */
-export function uploadPath(c: WebContext, name: JobKind["name"]): string {
-	switch (name) {
-		case "decisions":
-			return paths.bulkPath(programmeOf(c).public_id);
-		case "statements":
-			return paths.STATEMENTS_PATH;
-		case "payments":
-			return paths.PAYMENTS_PATH;
-		default:
-			return paths.importKindPath(name);
-	}
-}
-
-export function jobPath(c: WebContext, { kind, public_id: id }: Job): string {
-	if (isOfStatements(kind)) return paths.statementJobPath(id);
-	return kind === "decisions" ? paths.bulkJobPath(programmeOf(c).public_id, id) : paths.importJobPath(id);
-}
-
-function isOfStatements(kind: JobKind["name"]): boolean {
-	return kind === "statements" || kind === "payments";
-}
-
-function backLink(c: WebContext, { kind, list_query: query }: Job): Html {
-	if (kind === "decisions") return ui.linkButton({ label: "Back to the list", href: listOf(c, query) });
-	if (isOfStatements(kind)) {
-		return ui.linkButton({ label: "All statements", href: `${paths.STATEMENTS_PATH}${query ?? ""}` });
-	}
-	return ui.linkButton({ label: "All imports", href: paths.importKindPath(kind) });
-}
-
-/** Returns the list of conversions with the filters of a job. */
-function listOf(c: WebContext, query: string | null): string {
-	return `${paths.conversionsPath(programmeOf(c).public_id)}${query ?? ""}`;
 }
 
 /** Returns the name of the uploaded file, the month of statements, or that the job has what a list's filters found. */
@@ -165,7 +111,9 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const nowMs = deps.clock.nowMs();
-	const title = titleOf(job, nowMs);
+	const { menuEntry, back } = pagesOf(job.kind);
+	const [, state] = stateOf(job, nowMs);
+	const title = isNothingDue(job) ? "Nothing to issue" : state;
 	const view: JobView = {
 		job,
 		kind: JOB_KINDS[job.kind],
@@ -178,16 +126,12 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 	const header = ui.pageHeader({
 		title,
 		hint: hintOf(view),
-		actions: backLink(c, job),
+		actions: ui.linkButton(back(c, job.list_query)),
 	});
 	const body = await renderBody(c, deps, view);
 	return answerPage(c, {
 		title,
-		active: isOfStatements(job.kind)
-			? "statements"
-			: job.programme_id === null
-				? "programmes"
-				: "conversions",
+		active: menuEntry,
 		body: html`<div id="job" class="stack"${ui.attrs(hasWork(job) ? ui.refreshed("job", view.href, 1) : {})}>${header}${body}</div>`,
 	});
 }
@@ -202,24 +146,15 @@ async function renderBody(c: WebContext, deps: PageDeps, view: JobView): Promise
 	if (job.kind !== "statements") return [renderOutcome(view), null, filesNote(view)];
 	const month = new URLSearchParams(job.list_query ?? "").get("month") ?? "";
 	const warning = await issuedBeforeMessage(deps, month, c.get("network").timeZone);
-	return [warning, renderOutcome(view), await showLines(c, deps, view), filesNote(view)];
-}
-
-/** Returns the title of a job's page, which is its state in words that fit its kind. */
-function titleOf(job: Job, nowMs: number): string {
-	const [, state] = stateOf(job, nowMs);
-	return isNothingDue(job) ? "Nothing to issue" : state;
+	const asked = Number(c.req.query("page") ?? "1");
+	const page = Number.isInteger(asked) && asked > 0 ? asked : 1;
+	const lines = await statementLines(deps.store.reader, job, view.href, page);
+	return [warning, renderOutcome(view), lines, filesNote(view)];
 }
 
 /** Returns whether the preparation of a month has found no statement that is due. */
 function isNothingDue({ kind, state, row_count: rows }: Job): boolean {
 	return kind === "statements" && state === "done" && rows === 0;
-}
-
-/** Returns the page of lines that the address asks for. */
-function showLines(c: WebContext, { store }: PageDeps, { job, href }: JobView): Promise<Html | null> {
-	const asked = Number(c.req.query("page") ?? "1");
-	return statementLines(store.reader, job, href, Number.isInteger(asked) && asked > 0 ? asked : 1);
 }
 
 function hintOf({ job, kind }: JobView): Content {
@@ -238,14 +173,20 @@ function hintOf({ job, kind }: JobView): Content {
 }
 
 function renderProgress({ job, href, notYours, nowMs }: JobView): Html {
-	const [action, label] = job.state === "applying" ? ["stop", "Stop"] : ["discard", "Cancel"];
-	const text = progressOf(job);
+	const { state, done_rows: done, row_count: rows } = job;
+	const [action, label] = state === "applying" ? ["stop", "Stop"] : ["discard", "Cancel"];
+	const lines = state === "uploaded" ? "Checking every line" : pagesOf(job.kind).atWork;
+	// Partners may have been added since the accounts were counted.
+	const text =
+		state === "preparing"
+			? `${count(Math.min(done, rows))} of ${countOf(rows, "account")} added up`
+			: `${count(done)} of ${countOf(rows, "line")} ${state === "uploaded" ? "checked" : "done"}`;
 	return html`${failureMessage(job)}${ui.section({
 		id: "progress",
-		title: titleOfWork(job),
+		title: state === "preparing" ? "Adding up every account" : lines,
 		hint: html`You can leave this page. ${outlookOf(job, nowMs)}, and the result appears here.`,
 		body: ui.padded(
-			html`<progress class="bar-share" max="${Math.max(job.row_count, 1)}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
+			html`<progress class="bar-share" max="${Math.max(rows, 1)}" value="${done}" aria-label="${text}">${text}</progress>`,
 			html`<p class="soft" role="status">${text}</p>`,
 			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
 			notYours === null ? ui.buttonForm({ action: `${href}/${action}`, label }) : null,
@@ -262,35 +203,19 @@ function outlookOf(job: Job, nowMs: number): Html {
 	return html`No process has worked on it since ${ui.timeTag(job.claim_until_ms)}. It continues as soon as a process is free, which takes a few seconds`;
 }
 
-/** Returns how far a job has come, in words. */
-function progressOf({ state, done_rows: done, row_count: rows }: Job): string {
-	// Partners may have been added since their number was counted.
-	if (state === "preparing") return `${count(Math.min(done, rows))} of ${countOf(rows, "account")} added up`;
-	return `${count(done)} of ${countOf(rows, "line")} ${state === "uploaded" ? "checked" : "done"}`;
-}
-
-function titleOfWork({ kind, state }: Job): string {
-	if (state === "preparing") return "Adding up every account";
-	if (kind === "statements") return "Issuing every statement";
-	return state === "uploaded" ? "Checking every line" : "Applying every line";
-}
-
 /** Shows the preview, the result, or the point at which the job stopped. */
 function renderOutcome(view: JobView): Html {
-	const { job, kind, summary } = view;
+	const { job, summary } = view;
 	const { counts, rows } = summary;
-	const [, done] = verbOf(kind);
+	const { done, already, refused } = pagesOf(job.kind);
 	const left = job.row_count - rows;
 	const stats = ui.statStrip([
 		{
 			label: job.state === "previewed" ? `Will be ${done}` : ui.capitalise(done),
 			value: count(counts.change),
 		},
-		{
-			label: kind.name === "statements" ? "Issued already" : "No change needed",
-			value: count(counts.already),
-		},
-		{ label: kind.name === "statements" ? "Left out" : "Needs fixing", value: count(counts.refused) },
+		{ label: already, value: count(counts.already) },
+		{ label: refused, value: count(counts.refused) },
 		...(left > 0 ? [{ label: "Not processed yet", value: count(left) }] : []),
 	]);
 	const outcome =
@@ -324,12 +249,11 @@ function whatNext(view: JobView): Content {
 		return [message("warn", found), discard];
 	}
 	const leftOut = `${countOf(refused, "line")} will be left out, because ${refused === 1 ? "it needs" : "they need"} fixing. Continue with the others now and fix those later, or correct the file and upload it again.`;
-	const [verb] = verbOf(kind);
 	return [
 		refused === 0 ? null : message("warn", leftOut),
 		summary.remarks === 0 ? null : message("warn", sayRemarks(view)),
 		message("info", kind.advice),
-		applyForm(view, `${verb} ${countOf(change, ...kind.noun)}`, "Discard"),
+		applyForm(view, `${pagesOf(job.kind).verb} ${countOf(change, ...kind.noun)}`, "Discard"),
 	];
 }
 
@@ -339,14 +263,12 @@ function nextStep({ job, kind: { name }, summary }: JobView): Content {
 		html`<div class="row">${ui.linkButton({ label, tone: "primary", href })}</div>`;
 	if (name === "statements") {
 		const isToPay = summary.totals?.some(({ outcome }) => outcome === "pay") === true;
-		return isToPay
-			? link("Next: pay the statements", `${paths.STATEMENTS_PATH}${job.list_query ?? ""}`)
-			: null;
+		return isToPay ? link("Next: pay the statements", `${STATEMENTS_PATH}${job.list_query ?? ""}`) : null;
 	}
 	const imports: readonly JobKind["name"][] = IMPORT_KINDS;
 	const next = imports.includes(name) ? imports[imports.indexOf(name) + 1] : undefined;
 	if (next === undefined) return null;
-	return link(`Next: ${kindLabel(next).toLowerCase()}`, paths.importKindPath(next));
+	return link(`Next: ${kindLabel(next).toLowerCase()}`, importKindPath(next));
 }
 
 /**
@@ -376,11 +298,10 @@ function sayRemarks({ kind, job, summary: { remarks } }: JobView): string {
 function doneMessage(view: JobView): Html {
 	const { kind, job } = view;
 	const { counts, remarks } = view.summary;
-	const [, done] = verbOf(kind);
 	// Only some kinds have something to say about remarks. An issued statement has its number as a remark.
 	const hasRemarks = kind.sayRemarks !== undefined && remarks > 0;
 	const sentences = [
-		`${countOf(counts.change, ...kind.noun)} ${done}.`,
+		`${countOf(counts.change, ...kind.noun)} ${pagesOf(job.kind).done}.`,
 		job.invites === 1 && counts.change > remarks ? "Their invitations are on their way." : "",
 		hasRemarks ? sayRemarks(view) : "",
 		counts.refused > 0 ? `${countOf(counts.refused, "line")} left out: see below.` : "",
@@ -390,8 +311,9 @@ function doneMessage(view: JobView): Html {
 }
 
 function stoppedMessage(job: Job): Html {
-	const again = job.kind === "statements" ? "Prepare the month again" : "Upload the file again";
-	const rest = areRemainingLinesRemoved(job) ? ` Its other lines were removed. ${again} for the rest.` : "";
+	const rest = areRemainingLinesRemoved(job)
+		? ` Its other lines were removed. ${pagesOf(job.kind).again} for the rest.`
+		: "";
 	return message(
 		"warn",
 		`Stopped after ${count(job.done_rows)} of ${countOf(job.row_count, "line")}. The changes made until then stay.${rest}`,
@@ -443,17 +365,13 @@ function failureMessage(job: Job): Content {
 	);
 }
 
-function moneyColumns(): readonly ui.Column<MoneyTotal>[] {
+function moneySection({ money }: JobSummary): Content {
+	if (money.length === 0) return null;
 	const column = (title: string, part: "basket" | "commission" | "fee"): ui.Column<MoneyTotal> => ({
 		title,
 		isNumber: true,
 		cell: (row) => ui.amount(row[part], row.currency),
 	});
-	return [column("Amount", "basket"), column("Commission", "commission"), column("Fee", "fee")];
-}
-
-function moneySection({ money }: JobSummary): Content {
-	if (money.length === 0) return null;
 	return ui.section({
 		id: "money",
 		title: "By status",
@@ -475,7 +393,9 @@ function moneySection({ money }: JobSummary): Content {
 					cell: ({ rows, tests }) =>
 						html`${count(rows)}${tests === 0 ? null : html`<span class="secondary">${countOf(tests, "test")}</span>`}`,
 				},
-				...moneyColumns(),
+				column("Amount", "basket"),
+				column("Commission", "commission"),
+				column("Fee", "fee"),
 			],
 		}),
 	});
@@ -510,20 +430,17 @@ function totalsSection({ summary: { totals = [] } }: JobView): Content {
 function problemsSection({ job, href, summary: { problems, counts } }: JobView): Content {
 	if (problems.length === 0) return null;
 	const file = ui.linkButton({ label: "Download these lines", isSmall: true, href: `${href}/problems.csv` });
-	const isOfMonth = job.kind === "statements";
-	const advice = isOfMonth
-		? "Prepare the month again. The next preview has these statements as they are then."
-		: "Download these lines, correct them, and upload that file.";
+	const { refused, refusedTable, advice } = pagesOf(job.kind);
 	return ui.section({
 		id: "problems",
-		title: isOfMonth ? "Left out" : "Needs fixing",
+		title: refused,
 		hint:
 			counts.refused > problems.length
 				? `The first ${count(problems.length)} of ${countOf(counts.refused, "line")}. The file has all of them.`
 				: advice,
 		actions: job.lines === "kept" ? file : null,
 		body: ui.dataTable({
-			caption: isOfMonth ? "Statements that were left out" : "Lines that need fixing",
+			caption: refusedTable.caption,
 			rows: problems,
 			empty: null,
 			stacks: true,
@@ -534,7 +451,7 @@ function problemsSection({ job, href, summary: { problems, counts } }: JobView):
 					cell: ({ line }) => html`<span class="nowrap">Line ${count(line)}</span>`,
 				},
 				{
-					title: isOfMonth ? "Why" : "What to fix",
+					title: refusedTable.reasons,
 					cell: ({ detail }) => html`<span class="break">${showOrderId(detail)}</span>`,
 				},
 			],
@@ -586,14 +503,14 @@ function change(
 			// If another person has discarded the job, its page no longer exists, so the message is shown on the
 			// upload page.
 			const isThere = (await jobOf(c, deps)) !== undefined;
-			return leadTo(c, isThere ? jobPath(c, job) : uploadPath(c, job.kind), done.fault.detail, "bad");
+			return leadTo(c, isThere ? jobPath(c, job) : pagesOf(job.kind).uploadPath(c), done.fault.detail, "bad");
 		}
 		deps.jobs.wake();
 		if (done.value === "discarded") {
 			const path =
 				job.kind === "decisions" && job.file_name === null
 					? listOf(c, job.list_query)
-					: uploadPath(c, job.kind);
+					: pagesOf(job.kind).uploadPath(c);
 			return leadTo(c, path, "Discarded. Nothing was changed.", "info");
 		}
 		return c.redirect(jobPath(c, job), 303);
@@ -617,5 +534,8 @@ async function jobOf(c: WebContext, { store }: PageDeps): Promise<ListedJob | un
 	const statementJobId = c.req.param("statementJobId");
 	const id = c.req.param("jobId") ?? c.req.param("importId") ?? statementJobId ?? "";
 	const job = await findJob(store.db, c.get("programme")?.id ?? null, id);
-	return job !== undefined && isOfStatements(job.kind) === (statementJobId !== undefined) ? job : undefined;
+	return job !== undefined &&
+		(pagesOf(job.kind).menuEntry === "statements") === (statementJobId !== undefined)
+		? job
+		: undefined;
 }

@@ -21,7 +21,8 @@ import { type ListedJob, listJobs } from "../store/jobs.ts";
 import type { JobColumn, JobKind } from "../use-cases/kind.ts";
 import { IMPORT_KINDS } from "../use-cases/kinds.ts";
 import { MAX_WAITING_FILES, uploadFile } from "../use-cases/make-job.ts";
-import { jobPath, kindLabel, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
+import { originOf, stateOf, whoOf } from "./job-page.ts";
+import { jobPath, kindLabel, pagesOf } from "./kind-pages.ts";
 
 /** Maximum number of jobs in the list. All waiting jobs and some finished ones fit. */
 const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
@@ -122,7 +123,7 @@ function uploadSection(c: WebContext, kind: JobKind): Html {
 		hint: kind.hint,
 		body: ui.padded(
 			FORM.show(c, {
-				action: uploadPath(c, kind.name),
+				action: pagesOf(kind.name).uploadPath(c),
 				looks: {
 					file: {
 						limit: { bytes: maxFileBytes(bounds), words: sayTooLarge(bounds) },
