@@ -9,7 +9,7 @@
 // and the PKCE verifier are computed from that token, so an answer is accepted only from the browser that started.
 
 import { foldMailAddress, isMailAddress } from "../domain/display-name.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type FaultCode, type Result, refuse, succeed } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { ProviderAnswer, ProviderSignIn } from "../ports.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
@@ -18,7 +18,7 @@ import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
 import type { CompanySignIn } from "./deps.ts";
 import { triesFrom, useLimits } from "./limits.ts";
-import { letIn, type SignInStep } from "./sign-in.ts";
+import { letIn } from "./sign-in.ts";
 import { createSigner, deletedTokenCookie, readTokenCookie, tokenCookie } from "./signed-cookies.ts";
 
 type Refusal = ReturnType<typeof refuse>;
@@ -71,47 +71,67 @@ export async function finishCompanySignIn(
 	{ query, redirectUri }: { query: string; redirectUri: string },
 	visitor: Visitor,
 ): Promise<Result<{ next: string; setCookies: readonly string[] }>> {
-	const { store, clock, companySignIn } = deps;
+	const { store, clock } = deps;
+	const { provider, isForEveryone } = deps.companySignIn;
 	const tooMany = await useLimits(store.db, triesFrom(visitor.address), clock.nowMs());
 	if (tooMany !== null) return logRefusal(deps, visitor, tooMany);
-	const started = readState(deps, new URLSearchParams(query).get("state") ?? "", visitor);
-	if (started === null) return logRefusal(deps, visitor, signInOver());
-	const attempt = attemptOf(deps, started.token, started.body, redirectUri);
-	const answer = await companySignIn.provider.identify(`${redirectUri}${query}`, attempt);
+
+	// The state must have been made for this browser, and must not have expired.
+	const token = readTokenCookie(deps, COMPANY_COOKIE, visitor.cookies);
+	const state = STATE_SHAPE.exec(new URLSearchParams(query).get("state") ?? "");
+	const [, body = "", expiresAtMs, next = "", signature = ""] = state ?? [];
+	const { isSignature } = createSigner(deps.keyRing, "company sign-in");
+	const isOurs = state !== null && token !== null && isSignature(signature, `state ${token} ${body}`);
+	if (!isOurs || clock.nowMs() >= Number(expiresAtMs)) {
+		const text =
+			"This sign-in took longer than ten minutes, or it was started in another browser. Start over.";
+		return logRefusal(deps, visitor, refuse("sign_in_over", text));
+	}
+
+	const attempt = attemptOf(deps, token, body, redirectUri);
+	const answer = await provider.identify(`${redirectUri}${query}`, attempt);
 	if (!answer.ok) return refuseAnswer(deps, visitor, answer);
-	const { email, isEmailVerified } = answer.value;
+	const { email: given, isEmailVerified } = answer.value;
 	// The address must have its final form, because the provider has verified this text and no other. One with white space
 	// around it is therefore refused here, although a form would remove the white space.
-	if (email === null || !isEmailVerified || !isMailAddress(email)) {
-		return logRefusal(deps, visitor, addressNotVerified());
+	if (given === null || !isEmailVerified || !isMailAddress(given)) {
+		const text =
+			"The company's sign-in did not confirm your email address. Ask the people who manage your company's accounts to have your address verified there, and start over.";
+		return logRefusal(deps, visitor, refuse("address_not_verified", text));
 	}
-	const entered = await enter(deps, foldMailAddress(email), visitor);
-	if (!entered.ok) return entered;
-	const setCookies = [...entered.value.setCookies, deletedTokenCookie(deps, COMPANY_COOKIE)];
-	return succeed({ next: started.next, setCookies });
-}
+	const email = foldMailAddress(given);
 
-/**
- * Starts the session while it holds the access lock, so that a person whose access ends at the same moment is
- * either refused here, or loses the session that starts here.
- */
-function enter(deps: CompanySignInDeps, email: string, visitor: Visitor): Promise<Result<SignInStep>> {
-	const { isForEveryone } = deps.companySignIn;
-	return deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
+	// The session starts while the access lock is held. A person whose access ends at the same moment is therefore either
+	// refused here, or loses the session that starts here.
+	const entered = await store.transact(async (trx) => {
 		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
-		if (person === undefined || person.deactivated_at_ms !== null) {
-			return logRefusal(deps, visitor, noAccount(email, isForEveryone));
-		}
-		if (person.kind !== "staff" && !isForEveryone) {
+		const isThere = person !== undefined && person.deactivated_at_ms === null;
+		if (!isThere || (person.kind !== "staff" && !isForEveryone)) {
+			const text = isForEveryone
+				? `Nobody with the address ${email} has access here. Ask the network's staff, or an owner of your programme, to invite this address, or start over with another company account.`
+				: `Nobody on the staff of this network has the address ${email}. If you are here for a shop or as a partner, sign in with your email address and your password. If you are on the staff, ask a colleague to invite this address, or start over with another company account.`;
 			// Only the log says that there is an account. The page has the answer for strangers.
-			return logRefusal(deps, visitor, noAccount(email, isForEveryone), NOT_ON_THE_STAFF);
+			const reason = isThere ? NOT_ON_THE_STAFF : undefined;
+			return logRefusal(deps, visitor, refuse("no_account", text), reason);
 		}
 		// A person without a password has not accepted their invitation, which gives them a name and joins them.
-		if (!(await hasPassword(trx, person.id))) return logRefusal(deps, visitor, notJoinedYet());
-		return letIn(trx, deps, person, visitor, deps.companySignIn.provider.issuer);
+		if (!(await hasPassword(trx, person.id))) {
+			const text =
+				"You are invited, but have not accepted yet. Open the link in your invitation first. If you no longer have it, ask for a new one.";
+			return logRefusal(deps, visitor, refuse("not_joined_yet", text));
+		}
+		return letIn(trx, deps, person, visitor, provider.issuer);
+	});
+	if (!entered.ok) return entered;
+	return succeed({
+		next: Buffer.from(next, "base64url").toString(),
+		setCookies: [...entered.value.setCookies, deletedTokenCookie(deps, COMPANY_COOKIE)],
 	});
 }
+
+const NOT_ON_THE_STAFF =
+	"This person is not on the staff. RINGBACK_OIDC_FOR=everyone would let people of shops and partners in.";
 
 function attemptOf(
 	{ keyRing }: Pick<CompanySignInDeps, "keyRing">,
@@ -128,35 +148,26 @@ function attemptOf(
 	};
 }
 
-/** Returns what a state contains, or null if it has expired or was not made for this browser. */
-function readState(
-	deps: CompanySignInDeps,
-	state: string,
-	{ cookies }: Visitor,
-): { token: string; body: string; next: string } | null {
-	const token = readTokenCookie(deps, COMPANY_COOKIE, cookies);
-	const [, body, expiresAtMs, next = "", signature = ""] = STATE_SHAPE.exec(state) ?? [];
-	if (token === null || body === undefined || deps.clock.nowMs() >= Number(expiresAtMs)) return null;
-	const { isSignature } = createSigner(deps.keyRing, "company sign-in");
-	if (!isSignature(signature, `state ${token} ${body}`)) return null;
-	return { token, body, next: Buffer.from(next, "base64url").toString() };
-}
+type NoAnswer = Extract<ProviderAnswer<unknown>, { ok: false }>;
 
-function refuseAnswer(
-	deps: CompanySignInDeps,
-	visitor: Visitor,
-	{ problem, reason }: Extract<ProviderAnswer<unknown>, { ok: false }>,
-): Refusal {
-	switch (problem) {
-		case "unavailable":
-			return logRefusal(deps, visitor, providerUnavailable(), reason);
-		case "declined":
-			return logRefusal(deps, visitor, providerDeclined(), reason);
-		case "refused":
-			return logRefusal(deps, visitor, providerNotAccepted(), reason);
-		default:
-			return problem satisfies never;
-	}
+/** What people are told if the provider does not say who they are. */
+const NO_ANSWER: Readonly<Record<NoAnswer["problem"], readonly [FaultCode, string]>> = {
+	unavailable: [
+		"provider_unavailable",
+		"The company's sign-in cannot be reached at the moment, or it is not set up correctly. Try again in a few minutes. If it does not work then, tell the network's staff.",
+	],
+	declined: [
+		"provider_declined",
+		"The company's sign-in did not let you in. Start over, or ask the people who manage your company's accounts for access to this service.",
+	],
+	refused: [
+		"provider_not_accepted",
+		"The answer of the company's sign-in could not be accepted. It may have been used before. Start over. If this happens again, tell the network's staff.",
+	],
+};
+
+function refuseAnswer(deps: CompanySignInDeps, visitor: Visitor, { problem, reason }: NoAnswer): Refusal {
+	return logRefusal(deps, visitor, refuse(...NO_ANSWER[problem]), reason);
 }
 
 function logRefusal(
@@ -170,62 +181,4 @@ function logRefusal(
 		"a sign-in with the company's account was refused",
 	);
 	return refusal;
-}
-
-function signInOver(): Refusal {
-	return refuse(
-		"sign_in_over",
-		"This sign-in took longer than ten minutes, or it was started in another browser. Start over.",
-	);
-}
-
-function providerUnavailable(): Refusal {
-	return refuse(
-		"provider_unavailable",
-		"The company's sign-in cannot be reached at the moment, or it is not set up correctly. Try again in a few minutes. If it does not work then, tell the network's staff.",
-	);
-}
-
-function providerDeclined(): Refusal {
-	return refuse(
-		"provider_declined",
-		"The company's sign-in did not let you in. Start over, or ask the people who manage your company's accounts for access to this service.",
-	);
-}
-
-function providerNotAccepted(): Refusal {
-	return refuse(
-		"provider_not_accepted",
-		"The answer of the company's sign-in could not be accepted. It may have been used before. Start over. If this happens again, tell the network's staff.",
-	);
-}
-
-function addressNotVerified(): Refusal {
-	return refuse(
-		"address_not_verified",
-		"The company's sign-in did not confirm your email address. Ask the people who manage your company's accounts to have your address verified there, and start over.",
-	);
-}
-
-const NOT_ON_THE_STAFF =
-	"This person is not on the staff. RINGBACK_OIDC_FOR=everyone would let people of shops and partners in.";
-
-function noAccount(email: string, isForEveryone: boolean): Refusal {
-	if (!isForEveryone) {
-		return refuse(
-			"no_account",
-			`Nobody on the staff of this network has the address ${email}. If you are here for a shop or as a partner, sign in with your email address and your password. If you are on the staff, ask a colleague to invite this address, or start over with another company account.`,
-		);
-	}
-	return refuse(
-		"no_account",
-		`Nobody with the address ${email} has access here. Ask the network's staff, or an owner of your programme, to invite this address, or start over with another company account.`,
-	);
-}
-
-function notJoinedYet(): Refusal {
-	return refuse(
-		"not_joined_yet",
-		"You are invited, but have not accepted yet. Open the link in your invitation first. If you no longer have it, ask for a new one.",
-	);
 }
