@@ -156,9 +156,11 @@ interface Reception {
 	storing: Promise<void>;
 }
 
+const MAX_NAME_CHARACTERS = 120;
+
 /**
  * Receives the file. It reads only as much of the body as it needs to accept or refuse the form, and the
- * caller discards the rest.
+ * caller discards the rest. If it returns no file, it has removed the part that was stored.
  */
 async function receiveFile(
 	c: WebContext,
@@ -176,7 +178,21 @@ async function receiveFile(
 		() => false,
 	);
 	await reception.storing;
-	return conclude(reception, isComplete);
+	const { refusal, stored, diskError } = reception;
+	if (diskError === undefined && refusal === undefined && isComplete) {
+		if (stored === undefined) return { upload: succeed(null) };
+		const { name, bytes, file } = stored;
+		// Databases refuse to store some characters.
+		const shownName = name
+			.slice(0, MAX_NAME_CHARACTERS)
+			.toWellFormed()
+			.replace(/\p{Cc}/gu, "");
+		return { upload: succeed({ name: shownName, bytes, read: () => file.read() }), file };
+	}
+	await stored?.file.remove();
+	if (diskError !== undefined) throw diskError.error;
+	// The form was cut off, or its file name has characters that are not allowed.
+	return refusal ?? { foreign: "invalid_field" };
 }
 
 /** Starts storing the file when the parser finds it, and records a refusal if a limit is exceeded. */
@@ -233,21 +249,6 @@ async function* readWithinBounds(body: Body, reception: Reception): AsyncGenerat
 	}
 }
 
-/**
- * Returns the file if the form is complete and within its limits. Otherwise removes the part of the file that
- * was stored.
- */
-async function conclude({ refusal, stored, diskError }: Reception, isComplete: boolean): Promise<Received> {
-	if (diskError === undefined && refusal === undefined && isComplete) {
-		if (stored === undefined) return { upload: succeed(null) };
-		return { upload: succeed(toUpload(stored)), file: stored.file };
-	}
-	await stored?.file.remove();
-	if (diskError !== undefined) throw diskError.error;
-	// The form was cut off, or its file name has characters that are not allowed.
-	return refusal ?? { foreign: "invalid_field" };
-}
-
 const ignore = () => undefined;
 
 /** Creates the parser. Returns undefined if the content type names no boundary. */
@@ -268,19 +269,6 @@ async function* piecesOf(stream: Readable): AsyncGenerator<Uint8Array> {
 	} catch {
 		// The form was cut off. The pipeline reports this error as well, so it is ignored here.
 	}
-}
-
-const MAX_NAME_CHARACTERS = 120;
-
-/**
- * Returns the upload for the page. Its name is shortened, without characters that databases refuse to store.
- */
-function toUpload({ name, bytes, file }: StoredFile): Upload {
-	const shown = name
-		.slice(0, MAX_NAME_CHARACTERS)
-		.toWellFormed()
-		.replace(/\p{Cc}/gu, "");
-	return { name: shown, bytes, read: () => file.read() };
 }
 
 function tooLarge(bounds: FileBounds): Result<never> {
