@@ -6,7 +6,7 @@
 //   payload "anywhere"            check the database
 
 import pg from "pg";
-import { createSingleFlight } from "../../../concurrency/single-flight.ts";
+import { createSingleFlight, type SingleFlight } from "../../../concurrency/single-flight.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Clock, Log } from "../../ports.ts";
 import type { Owed } from "../queries/queue.ts";
@@ -36,127 +36,33 @@ export interface DueChannel {
 	close(): Promise<void>;
 }
 
+type Notify = (channel: string, payloads: readonly string[]) => Promise<unknown>;
+
 export function createDueChannel(
 	servers: Servers,
 	listeners: DueListeners,
-	{ clock, log, name }: { clock: Clock; log: Log; name: string },
-	notify: (channel: string, payloads: readonly string[]) => Promise<unknown>,
+	deps: ListeningDeps,
+	notify: Notify,
 ): DueChannel {
-	let client: pg.Client | undefined;
-	let isClosed = false;
-	let isListening = false;
-	/** Receivers with due deliveries that are not announced yet, and the earliest due time among them. */
-	let due = new Set<ReceiverId>();
-	let dueAtMs = Number.POSITIVE_INFINITY;
-	/** Payloads of other kinds that are not sent yet. */
-	let otherPayloads = new Set<string>();
-	let cancelReconnect = (): void => undefined;
-	let cancelRetry = (): void => undefined;
-
-	/**
-	 * Sends all waiting payloads in one statement. Payloads that arrive while it runs are sent together by the next one.
-	 */
-	const sending = createSingleFlight({
-		run: async () => {
-			const payloads = [...formatDue(dueAtMs, [...due]), ...otherPayloads];
-			due = new Set();
-			dueAtMs = Number.POSITIVE_INFINITY;
-			otherPayloads = new Set();
-			if (payloads.length > 0) await notify(CHANNEL, payloads);
-		},
-		onError: recheckLater,
-	});
-
-	async function connect(): Promise<void> {
-		await servers.ready();
-		if (isClosed) return;
-		const fresh = new pg.Client({
-			connectionString: servers.url(),
-			keepAlive: true,
-			// Keep-alives detect within seconds that a firewall has dropped the connection. With the kernel's defaults this
-			// takes two hours.
-			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-			application_name: `${name}-listen`,
-			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-		});
-		fresh.on("notification", ({ payload }) => receive(payload ?? ""));
-		fresh.on("error", () => reconnectLater(fresh));
-		fresh.on("end", () => reconnectLater(fresh));
-		client = fresh;
-		try {
-			await fresh.connect();
-			await fresh.query(`listen ${CHANNEL}`);
-			// Notifications that were sent before this connection listened are lost, so the engine must check the database.
-			listeners.onRecheck();
-		} catch {
-			// The address may lead to a standby, which refuses LISTEN.
-			await servers.lookAgain();
-			reconnectLater(fresh);
-		}
-	}
-
-	// Only the server that accepts writes sends notifications, so this connection follows when another server is chosen.
-	servers.onChange(() => {
-		if (client !== undefined) reconnectLater(client);
-	});
-
-	function reconnectLater(broken: pg.Client): void {
-		if (isClosed || client !== broken) return;
-		client = undefined;
-		log.warn({}, "the wake-up connection broke; polling until it is back");
-		// The connection is already broken, so an error while closing it is ignored.
-		broken.end().catch(() => undefined);
-		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => {
-			listeners.onRecheck();
-			void connect();
-		});
-	}
-
-	function receive(payload: string): void {
-		const [, kind = "", ids = ""] = /^(change|\d+):(\d+(?:,\d+)*)$/.exec(payload) ?? [];
-		const receiverIds = ids.split(",").map(Number) as ReceiverId[];
-		if (ids === "") listeners.onRecheck();
-		else if (kind === "change") for (const id of receiverIds) listeners.onTargetChange(id);
-		else listeners.onOwed({ receiverIds, dueAtMs: Number(kind) });
-	}
-
-	/** Makes other engines check the database later, because the payloads may have reached nobody. */
-	function recheckLater(): void {
-		cancelRetry();
-		if (!isClosed) cancelRetry = clock.after(NOTIFY_RETRY_DELAY_MS, () => send(ANYWHERE));
-	}
-
-	function send(payload: string): void {
-		otherPayloads.add(payload);
-		sending.request();
-	}
-
+	const { clock } = deps;
+	const outbox = new Outbox(clock, notify);
+	const listening = new Listening(servers, listeners, deps);
 	return {
 		announce(owed) {
 			const elsewhere = listeners.onOwed(owed);
-			if (elsewhere.length === 0) return;
-			for (const id of elsewhere) due.add(id);
-			dueAtMs = Math.min(dueAtMs, owed.dueAtMs);
-			sending.request();
+			if (elsewhere.length > 0) outbox.addDue(elsewhere, owed.dueAtMs);
 		},
 		announceTargetChange(receiverId) {
 			listeners.onTargetChange(receiverId);
-			send(`change:${receiverId}`);
+			outbox.add(`change:${receiverId}`);
 		},
 		announceRecheck(isOurs) {
 			if (isOurs) listeners.onRecheck();
-			send(ANYWHERE);
+			outbox.add(ANYWHERE);
 		},
-		startListening() {
-			if (isListening) return;
-			isListening = true;
-			void connect();
-		},
+		startListening: () => listening.start(),
 		async close() {
-			isClosed = true;
-			cancelReconnect();
-			cancelRetry();
-			const ended = Promise.allSettled([sending.whenIdle(), client?.end()]);
+			const ended = Promise.allSettled([outbox.close(), listening.close()]);
 			// Neither promise settles if the server is gone, so the wait is limited.
 			await new Promise<void>((resolve) => {
 				const cancel = clock.after(END_TIMEOUT_MS, resolve);
@@ -167,6 +73,162 @@ export function createDueChannel(
 			});
 		},
 	};
+}
+
+/** Payloads that are to be sent. Those that arrive while a statement runs are sent together by the next one. */
+class Outbox {
+	readonly #clock: Clock;
+	readonly #sending: SingleFlight;
+	/** Receivers with due deliveries, and the earliest due time among them. */
+	#due = new Set<ReceiverId>();
+	#dueAtMs = Number.POSITIVE_INFINITY;
+	/** Payloads of other kinds. */
+	#others = new Set<string>();
+	#isClosed = false;
+	#cancelRetry = (): void => undefined;
+
+	constructor(clock: Clock, notify: Notify) {
+		this.#clock = clock;
+		this.#sending = createSingleFlight({
+			run: async () => {
+				const payloads = [...formatDue(this.#dueAtMs, [...this.#due]), ...this.#others];
+				this.#due = new Set();
+				this.#dueAtMs = Number.POSITIVE_INFINITY;
+				this.#others = new Set();
+				if (payloads.length > 0) await notify(CHANNEL, payloads);
+			},
+			onError: () => this.#recheckLater(),
+		});
+	}
+
+	addDue(ids: readonly ReceiverId[], dueAtMs: number): void {
+		for (const id of ids) this.#due.add(id);
+		this.#dueAtMs = Math.min(this.#dueAtMs, dueAtMs);
+		this.#sending.request();
+	}
+
+	add(payload: string): void {
+		this.#others.add(payload);
+		this.#sending.request();
+	}
+
+	/** Makes other engines check the database later, because the payloads may have reached nobody. */
+	#recheckLater(): void {
+		this.#cancelRetry();
+		if (!this.#isClosed) {
+			this.#cancelRetry = this.#clock.after(NOTIFY_RETRY_DELAY_MS, () => this.add(ANYWHERE));
+		}
+	}
+
+	/** Resolves when nothing is being sent. */
+	close(): Promise<void> {
+		this.#isClosed = true;
+		this.#cancelRetry();
+		return this.#sending.whenIdle();
+	}
+}
+
+interface ListeningDeps {
+	clock: Clock;
+	log: Log;
+	/** Name of this process for the database server. */
+	name: string;
+}
+
+type State =
+	| { name: "off" }
+	/** It waits until a server is chosen. */
+	| { name: "starting" }
+	/** The connection listens, or is being opened. */
+	| { name: "connected"; client: pg.Client }
+	/** It connects again after a pause. */
+	| { name: "broken"; cancel(): void }
+	| { name: "closed" };
+
+/**
+ * The connection that receives the notifications of other processes.
+ *
+ *   off ─▶ starting ─▶ connected ─▶ broken
+ *             ▲                       │
+ *             └───────────────────────┘     closed from every state
+ */
+class Listening {
+	readonly #servers: Servers;
+	readonly #listeners: DueListeners;
+	readonly #deps: ListeningDeps;
+	#state: State = { name: "off" };
+
+	constructor(servers: Servers, listeners: DueListeners, deps: ListeningDeps) {
+		this.#servers = servers;
+		this.#listeners = listeners;
+		this.#deps = deps;
+		// Only the server that accepts writes sends notifications, so this connection follows when another server is chosen.
+		servers.onChange(() => {
+			if (this.#state.name === "connected") this.#reconnectLater(this.#state.client);
+		});
+	}
+
+	start(): void {
+		if (this.#state.name === "off") void this.#connect();
+	}
+
+	async #connect(): Promise<void> {
+		this.#state = { name: "starting" };
+		await this.#servers.ready();
+		if (this.#state.name !== "starting") return;
+		const client = new pg.Client({
+			connectionString: this.#servers.url(),
+			keepAlive: true,
+			// Keep-alives detect within seconds that a firewall has dropped the connection. With the kernel's defaults this
+			// takes two hours.
+			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+			application_name: `${this.#deps.name}-listen`,
+			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+		});
+		client.on("notification", ({ payload }) => this.#receive(payload ?? ""));
+		client.on("error", () => this.#reconnectLater(client));
+		client.on("end", () => this.#reconnectLater(client));
+		this.#state = { name: "connected", client };
+		try {
+			await client.connect();
+			await client.query(`listen ${CHANNEL}`);
+			// Notifications that were sent before this connection listened are lost, so the engine must check the database.
+			this.#listeners.onRecheck();
+		} catch {
+			// The address may lead to a standby, which refuses LISTEN.
+			await this.#servers.lookAgain();
+			this.#reconnectLater(client);
+		}
+	}
+
+	#reconnectLater(broken: pg.Client): void {
+		if (this.#state.name !== "connected" || this.#state.client !== broken) return;
+		this.#deps.log.warn({}, "the wake-up connection broke; polling until it is back");
+		// The connection is already broken, so an error while closing it is ignored.
+		broken.end().catch(() => undefined);
+		const cancel = this.#deps.clock.after(RECONNECT_DELAY_MS, () => {
+			this.#listeners.onRecheck();
+			void this.#connect();
+		});
+		this.#state = { name: "broken", cancel };
+	}
+
+	#receive(payload: string): void {
+		const listeners = this.#listeners;
+		const [, kind = "", ids = ""] = /^(change|\d+):(\d+(?:,\d+)*)$/.exec(payload) ?? [];
+		const receiverIds = ids.split(",").map(Number) as ReceiverId[];
+		if (ids === "") listeners.onRecheck();
+		else if (kind === "change") for (const id of receiverIds) listeners.onTargetChange(id);
+		else listeners.onOwed({ receiverIds, dueAtMs: Number(kind) });
+	}
+
+	/** Resolves when the connection is closed. */
+	async close(): Promise<void> {
+		const state = this.#state;
+		this.#state = { name: "closed" };
+		if (state.name === "broken") state.cancel();
+		if (state.name === "connected") await state.client.end();
+	}
 }
 
 function formatDue(dueAtMs: number, ids: readonly ReceiverId[]): string[] {
