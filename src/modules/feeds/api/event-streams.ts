@@ -131,7 +131,7 @@ export class EventStreams {
 		const room = this.judgeRoom(receiverId);
 		if (!room.ok) return room;
 		if (this.#open.size >= MAX_STREAMS) this.#findReplaceable(receiverId)?.end();
-		const stream = openStream(this.#deps, source, {
+		const stream = new OpenStream(this.#deps, source, {
 			openCount: () => this.#open.size,
 			onClose: () => this.#open.delete(stream),
 		});
@@ -140,90 +140,116 @@ export class EventStreams {
 	}
 }
 
-interface OpenStream {
-	body: ReadableStream<Uint8Array>;
-	/** Ends the stream. The client reconnects by itself. */
-	end(): void;
+interface Streams {
+	/** Returns the number of open streams of this process. */
+	openCount(): number;
+	onClose(): void;
 }
 
-function openStream(
-	{ clock, log }: StreamDeps,
-	source: StreamSource,
-	{ openCount, onClose }: { openCount(): number; onClose(): void },
-): OpenStream {
-	const encoder = new TextEncoder();
-	const endsAtMs = clock.nowMs() + LIFETIME_MS;
-	let sentAtMs = clock.nowMs();
-	let allowedAtMs = clock.nowMs();
-	let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-	let cancelTimer = (): void => undefined;
-	let isWaitingForReader = false;
-	let hasEnded = false;
+/**
+ * A stream of one reader. It checks for news again and again, and stops while a message waits for its reader.
+ *
+ *   looking ◀─▶ waiting for the reader          ended from both states
+ */
+class OpenStream {
+	readonly body: ReadableStream<Uint8Array>;
+	readonly #deps: StreamDeps;
+	readonly #source: StreamSource;
+	readonly #streams: Streams;
+	readonly #endsAtMs: number;
+	#state: "looking" | "waiting for the reader" | "ended" = "looking";
+	#sentAtMs: number;
+	#allowedAtMs: number;
+	#controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+	#cancelTimer = (): void => undefined;
 
-	function close(): void {
-		hasEnded = true;
-		cancelTimer();
-		onClose();
+	constructor(deps: StreamDeps, source: StreamSource, streams: Streams) {
+		const nowMs = deps.clock.nowMs();
+		this.#deps = deps;
+		this.#source = source;
+		this.#streams = streams;
+		this.#endsAtMs = nowMs + LIFETIME_MS;
+		this.#sentAtMs = nowMs;
+		this.#allowedAtMs = nowMs;
+		this.body = new ReadableStream<Uint8Array>({
+			start: (controller) => {
+				this.#controller = controller;
+				this.#send(source.opening);
+				this.#lookLater(0);
+			},
+			pull: () => this.#resume(),
+			cancel: () => this.#hungUp(),
+		});
 	}
 
-	async function hangUp(): Promise<void> {
-		close();
+	/** Ends the stream. The client reconnects by itself. */
+	end(): void {
+		if (this.#state === "ended") return;
+		this.#close();
+		this.#controller?.close();
+	}
+
+	#close(): void {
+		this.#state = "ended";
+		this.#cancelTimer();
+		this.#streams.onClose();
+	}
+
+	async #hungUp(): Promise<void> {
+		this.#close();
 		try {
-			await source.onHungUp();
+			await this.#source.onHungUp();
 		} catch (error) {
-			log.warn({ err: error }, "the end of an event stream could not be stored");
+			this.#deps.log.warn({ err: error }, "the end of an event stream could not be stored");
 		}
 	}
 
-	function end(): void {
-		if (hasEnded) return;
-		close();
-		controller?.close();
+	#send(text: string): void {
+		if (this.#state === "ended" || text === "") return;
+		this.#controller?.enqueue(new TextEncoder().encode(text));
+		this.#sentAtMs = this.#deps.clock.nowMs();
 	}
 
-	function send(text: string): void {
-		if (hasEnded || text === "") return;
-		controller?.enqueue(encoder.encode(text));
-		sentAtMs = clock.nowMs();
+	#lookLater(delayMs: number): void {
+		if (this.#state === "ended") return;
+		this.#cancelTimer = this.#deps.clock.after(delayMs, () => void this.#look());
 	}
 
-	function lookLater(delayMs: number): void {
-		if (!hasEnded) cancelTimer = clock.after(delayMs, () => void look());
-	}
-
-	async function look(): Promise<void> {
+	async #look(): Promise<void> {
+		const { clock, log } = this.#deps;
 		const startedAtMs = clock.nowMs();
-		if (startedAtMs >= endsAtMs) return end();
-		if ((controller?.desiredSize ?? 1) <= 0) return waitForReader(startedAtMs);
+		if (startedAtMs >= this.#endsAtMs) return this.end();
+		if ((this.#controller?.desiredSize ?? 1) <= 0) return this.#waitForReader(startedAtMs);
 		let hasMore: boolean;
 		try {
-			hasMore = await sendNews();
+			hasMore = await this.#sendNews();
 		} catch (error) {
 			// The database may be out of reach. The client reconnects and tries again.
 			log.warn({ err: error }, "events for a stream could not be read");
-			return end();
+			return this.end();
 		}
-		const restMs = (clock.nowMs() - startedAtMs) * openCount() * REST_FACTOR;
-		lookLater(hasMore ? restMs : Math.max(LOOK_MS, restMs));
+		const restMs = (clock.nowMs() - startedAtMs) * this.#streams.openCount() * REST_FACTOR;
+		this.#lookLater(hasMore ? restMs : Math.max(LOOK_MS, restMs));
 	}
 
-	async function sendNews(): Promise<boolean> {
+	async #sendNews(): Promise<boolean> {
+		const source = this.#source;
 		const news = await source.look();
-		const nowMs = clock.nowMs();
-		const isSilentForLong = nowMs - sentAtMs >= HEARTBEAT_MS;
+		const nowMs = this.#deps.clock.nowMs();
+		const isSilentForLong = nowMs - this.#sentAtMs >= HEARTBEAT_MS;
 		const hasMessage = news !== null || isSilentForLong;
-		if (!hasMessage && nowMs - allowedAtMs < PERMISSION_MS) return false;
+		if (!hasMessage && nowMs - this.#allowedAtMs < PERMISSION_MS) return false;
 		if (!(await source.isAllowed())) {
 			// The stream ends without a reason. The client learns the reason (a revoked key, an expired secret, an
 			// uncertain clock) when it reconnects and is refused.
-			end();
+			this.end();
 			return false;
 		}
-		allowedAtMs = nowMs;
+		this.#allowedAtMs = nowMs;
 		if (!hasMessage) return false;
 		await source.onAlive();
 		const text = (await news?.compose()) ?? "";
-		send(text === "" && isSilentForLong ? source.heartbeat() : text);
+		this.#send(text === "" && isSilentForLong ? source.heartbeat() : text);
 		return news?.hasMore ?? false;
 	}
 
@@ -231,32 +257,22 @@ function openStream(
 	 * Waits until the reader has received the last message. Later events stay in the database, so a slow reader
 	 * occupies the memory of one message only.
 	 */
-	function waitForReader(nowMs: number): void {
-		const deadlineMs = sentAtMs + STALL_MS;
+	#waitForReader(nowMs: number): void {
+		const deadlineMs = this.#sentAtMs + STALL_MS;
 		if (nowMs >= deadlineMs) {
-			end();
-			source.hangUp();
+			this.end();
+			this.#source.hangUp();
 			return;
 		}
-		isWaitingForReader = true;
-		lookLater(Math.min(deadlineMs, endsAtMs) - nowMs);
+		this.#state = "waiting for the reader";
+		this.#lookLater(Math.min(deadlineMs, this.#endsAtMs) - nowMs);
 	}
 
-	function resume(): void {
-		if (!isWaitingForReader) return;
-		isWaitingForReader = false;
-		cancelTimer();
-		lookLater(0);
+	/** The reader has received the last message. */
+	#resume(): void {
+		if (this.#state !== "waiting for the reader") return;
+		this.#state = "looking";
+		this.#cancelTimer();
+		this.#lookLater(0);
 	}
-
-	const body = new ReadableStream<Uint8Array>({
-		start(started) {
-			controller = started;
-			send(source.opening);
-			lookLater(0);
-		},
-		pull: resume,
-		cancel: hangUp,
-	});
-	return { body, end };
 }
