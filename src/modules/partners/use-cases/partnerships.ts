@@ -2,6 +2,7 @@
 // programme's owner enters coupon codes. Both may end a partnership. An ended partnership keeps what it has
 // earned. It still earns from clicks that were made before its end, unless staff end its clicks, too.
 
+import type { AuditAction } from "#core/domain/action.ts";
 import { parseName } from "#core/domain/display-name.ts";
 import { judgeErasedPartner } from "#core/domain/erasure.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "#core/domain/fault.ts";
@@ -487,24 +488,52 @@ async function setState(
 	to: State,
 	endsClicks: boolean,
 ): Promise<void> {
-	const { ended_at_ms, ended_by_staff, clicks_ended_at_ms, programme_id, public_id } = partnership;
 	const nowMs = deps.clock.nowMs();
-	const endedByStaff = to === "ended" && actor.kind !== "shop" ? 1 : 0;
-	const isAlready = (ended_at_ms === null) === (to === "active") && ended_by_staff === endedByStaff;
-	const endsClicksNow = to === "ended" && endsClicks && clicks_ended_at_ms === null;
-	if (isAlready && !endsClicksNow) return;
-	// A partnership that was ended with its clicks is resumed now, so click IDs that were handed out until now
-	// do not count.
-	const resumesClicks = to === "active" && clicks_ended_at_ms !== null;
-	await rows.changePartnership(trx, partnership, {
-		ended_at_ms: to === "ended" ? (ended_at_ms ?? nowMs) : null,
-		ended_by_staff: endedByStaff,
-		clicks_ended_at_ms: endsClicksNow || resumesClicks ? nowMs : clicks_ended_at_ms,
-	});
+	const { columns, actions } =
+		to === "active"
+			? planResuming(partnership, nowMs)
+			: planEnding(partnership, { endsClicks, isByStaff: actor.kind !== "shop", nowMs });
+	if (actions.length === 0) return;
+	await rows.changePartnership(trx, partnership, columns);
 	const name = await nameOf(trx, partnership);
-	const action = to === "ended" ? "partnership.ended" : "partnership.started";
-	if (!isAlready) await note(trx, deps, actor, action, public_id, name, programme_id);
-	if (endsClicksNow) await note(trx, deps, actor, "partnership.clicks_ended", public_id, name, programme_id);
+	const { programme_id, public_id } = partnership;
+	for (const action of actions) await note(trx, deps, actor, action, public_id, name, programme_id);
+}
+
+interface StateChange {
+	columns: Pick<Partnership, "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms">;
+	/** Actions for the audit log, of which there are none if nothing changes. */
+	actions: readonly AuditAction[];
+}
+
+function planResuming(present: Partnership, nowMs: number): StateChange {
+	// If the partnership was ended with its clicks, click IDs that were handed out until now do not count.
+	const clicks_ended_at_ms = present.clicks_ended_at_ms === null ? null : nowMs;
+	return {
+		columns: { ended_at_ms: null, ended_by_staff: 0, clicks_ended_at_ms },
+		actions: present.ended_at_ms === null ? [] : ["partnership.started"],
+	};
+}
+
+function planEnding(
+	present: Partnership,
+	{ endsClicks, isByStaff, nowMs }: { endsClicks: boolean; isByStaff: boolean; nowMs: number },
+): StateChange {
+	const { ended_at_ms, clicks_ended_at_ms } = present;
+	const ended_by_staff = isByStaff ? 1 : 0;
+	const isNew = ended_at_ms === null || present.ended_by_staff !== ended_by_staff;
+	const endsClicksNow = endsClicks && clicks_ended_at_ms === null;
+	return {
+		columns: {
+			ended_at_ms: ended_at_ms ?? nowMs,
+			ended_by_staff,
+			clicks_ended_at_ms: endsClicksNow ? nowMs : clicks_ended_at_ms,
+		},
+		actions: [
+			...(isNew ? (["partnership.ended"] as const) : []),
+			...(endsClicksNow ? (["partnership.clicks_ended"] as const) : []),
+		],
+	};
 }
 
 async function nameOf(db: Db, { partner_id }: Partnership): Promise<string> {
