@@ -93,54 +93,80 @@ export async function savePartnerTerms(
 	const read = readTerms(typed, allowsPrivateRanges);
 	if (!read.ok) return read;
 	const seen = readTerms(shown, allowsPrivateRanges);
+	const form = { typed: read.value, shown: seen.ok ? seen.value.terms : {}, keepsWaitingHosts };
 	const saved = await transactAs<boolean>(store, actor, inProgramme(programmeId), async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) {
 			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
 		}
 		const hosts = await listLandingHosts(trx, programmeId);
-		const stored = termsOf(programme, hosts);
-		const isStaff = actor.kind === "staff";
-		const opened = { ...stored, ...(seen.ok ? seen.value.terms : {}) };
-		const typedHosts = read.value.hosts;
-		const wantedHosts = keepsWaitingHosts && typedHosts ? addWaiting(typedHosts, hosts) : (typedHosts ?? []);
-		if (wantedHosts.length > MAX_HOSTS) return refuseAll([tooManyHosts()]);
-		const wanted = {
-			...read.value.terms,
-			...(typedHosts === undefined ? {} : { hosts: sayHosts(wantedHosts) }),
-			...(isStaff ? {} : { creditsPartners: opened.creditsPartners }),
-		};
-		const { changed, overtaken } = compareForm(TERM_NAMES, { shown: opened, wanted, stored });
-		if (overtaken.length > 0) return refuseAll(overtaken.map(changedMeanwhile));
-		const isHostsChange = changed.includes("hosts");
-		if (!isStaff && isHostsChange && opensSubdomains(hosts, wantedHosts)) {
-			const text = "Ask the network's staff to allow all subdomains of a host.";
-			return refuseAll([fault("not_allowed", text, "hosts")]);
-		}
-		if (changed.length === 0) return succeed(false);
-		const after: PartnerTerms = {
-			...stored,
-			...Object.fromEntries(changed.map((term) => [term, wanted[term]])),
-		};
-		const hostsAfter = isHostsChange ? planHosts(hosts, wantedHosts, isStaff ? null : clock.nowMs()) : hosts;
-		if (isHostsChange) await replaceLandingHosts(trx, programme, hostsAfter);
+		const judged = judgeForm(termsOf(programme, hosts), hosts, form, actor.kind === "staff", clock.nowMs());
+		if (!judged.ok) return judged;
+		const { after, hostsAfter, changes } = judged.value;
+		if (changes.length === 0) return succeed(false);
+		if (hostsAfter !== hosts) await replaceLandingHosts(trx, programme, hostsAfter);
 		await updateProgramme(trx, programme, rowOf(after));
-		const changes = changed.map(
-			(term) => `${TERM_LABELS[term]}: ${sayTerm(term, stored, hosts)} → ${sayTerm(term, after, hostsAfter)}`,
-		);
-		await note(
-			trx,
-			{ clock },
-			actor,
-			"programme.changed",
-			programme.public_id,
-			changes.join("; "),
-			programmeId,
-		);
+		const detail = changes.join("; ");
+		await note(trx, { clock }, actor, "programme.changed", programme.public_id, detail, programmeId);
 		return succeed(true);
 	});
 	if (saved.ok && saved.value) store.announceChange(programmeId);
 	return listFaults(saved);
+}
+
+interface Form {
+	typed: ReadTerms;
+	/** The settings that the form contained when it was opened. */
+	shown: Partial<PartnerTerms>;
+	keepsWaitingHosts: boolean;
+}
+
+interface JudgedForm {
+	after: PartnerTerms;
+	/** The hosts to store, which are the stored ones if they do not change. */
+	hostsAfter: readonly ListedHost[];
+	/** The changed settings in words, for the audit log. */
+	changes: readonly string[];
+}
+
+/** Returns the settings as they are after the form, or why it is refused. */
+function judgeForm(
+	stored: PartnerTerms,
+	hosts: readonly ListedHost[],
+	{ typed, shown, keepsWaitingHosts }: Form,
+	isStaff: boolean,
+	nowMs: number,
+): Checked<JudgedForm> {
+	const opened = { ...stored, ...shown };
+	const typedHosts = typed.hosts ?? [];
+	const typedNames = new Set(typedHosts.map(({ host }) => host));
+	const keptHosts =
+		keepsWaitingHosts && typed.hosts !== undefined
+			? hosts.filter(({ host, waitingSinceMs }) => waitingSinceMs !== null && !typedNames.has(host))
+			: [];
+	const wantedHosts: readonly LandingHost[] = [...typedHosts, ...keptHosts];
+	if (wantedHosts.length > MAX_HOSTS) return refuseAll([tooManyHosts()]);
+	const wanted = {
+		...typed.terms,
+		...(typed.hosts === undefined ? {} : { hosts: sayHosts(wantedHosts) }),
+		...(isStaff ? {} : { creditsPartners: opened.creditsPartners }),
+	};
+	const { changed, overtaken } = compareForm(TERM_NAMES, { shown: opened, wanted, stored });
+	if (overtaken.length > 0) return refuseAll(overtaken.map(changedMeanwhile));
+	const isHostsChange = changed.includes("hosts");
+	if (!isStaff && isHostsChange && opensSubdomains(hosts, wantedHosts)) {
+		const text = "Ask the network's staff to allow all subdomains of a host.";
+		return refuseAll([fault("not_allowed", text, "hosts")]);
+	}
+	const after: PartnerTerms = {
+		...stored,
+		...Object.fromEntries(changed.map((term) => [term, wanted[term]])),
+	};
+	const hostsAfter = isHostsChange ? planHosts(hosts, wantedHosts, isStaff ? null : nowMs) : hosts;
+	const changes = changed.map(
+		(term) => `${TERM_LABELS[term]}: ${sayTerm(term, stored, hosts)} → ${sayTerm(term, after, hostsAfter)}`,
+	);
+	return succeed({ after, hostsAfter, changes });
 }
 
 function termsOf(programme: Programme, hosts: readonly LandingHost[]): PartnerTerms {
@@ -170,15 +196,6 @@ function rowOf(terms: PartnerTerms) {
 
 function sayHosts(hosts: readonly LandingHost[]): string {
 	return hosts.map(sayHost).sort().join(", ");
-}
-
-/** Returns the wanted hosts together with the stored ones that wait for staff. */
-function addWaiting(wanted: readonly LandingHost[], stored: readonly ListedHost[]): readonly LandingHost[] {
-	const names = new Set(wanted.map(({ host }) => host));
-	return [
-		...wanted,
-		...stored.filter(({ host, waitingSinceMs }) => waitingSinceMs !== null && !names.has(host)),
-	];
 }
 
 /**
@@ -216,14 +233,15 @@ function opensSubdomains(stored: readonly LandingHost[], wanted: readonly Landin
  */
 function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms, hosts: readonly ListedHost[]): string {
 	const value = terms[term];
-	if (term === "hosts") return hosts.map(sayListedHost).sort().join(", ") || "none";
+	if (term === "hosts") {
+		const listed = hosts.map(
+			(host) => `${sayHost(host)}${host.waitingSinceMs === null ? "" : " (waits for staff)"}`,
+		);
+		return listed.sort().join(", ") || "none";
+	}
 	if (term === "terms") return `${terms.terms.length} characters`;
 	if (typeof value === "boolean") return value ? "yes" : "no";
 	return String(value) || "none";
-}
-
-function sayListedHost(host: ListedHost): string {
-	return `${sayHost(host)}${host.waitingSinceMs === null ? "" : " (waits for staff)"}`;
 }
 
 function changedMeanwhile(term: keyof PartnerTerms): Fault {
