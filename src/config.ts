@@ -187,7 +187,8 @@ function findContradictions(reader: SettingReader, values: Values): void {
 			"is required with PostgreSQL, the same for every process. Make one with: openssl rand -hex 32",
 		);
 	}
-	if (isSameKey(values)) {
+	const { secretKey, formerSecretKey } = values;
+	if (secretKey !== null && formerSecretKey !== null && Buffer.from(secretKey).equals(formerSecretKey)) {
 		reader.problem(
 			"RINGBACK_FORMER_SECRET_KEY",
 			"is the same key as RINGBACK_SECRET_KEY. Remove it, or set RINGBACK_SECRET_KEY to the new key.",
@@ -202,10 +203,6 @@ function findContradictions(reader: SettingReader, values: Values): void {
 	if (values.smtpUrl !== null && !reader.isSet("MAIL_FROM")) {
 		reader.problem("MAIL_FROM", "is needed with SMTP_URL: the address that notices come from.");
 	}
-}
-
-function isSameKey({ secretKey, formerSecretKey }: Values): boolean {
-	return secretKey !== null && formerSecretKey !== null && Buffer.from(secretKey).equals(formerSecretKey);
 }
 
 /** Reports contradictions between the settings for sign-in with the company's account. */

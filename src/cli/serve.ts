@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { headerNames } from "#core/domain/signature.ts";
 import { messageOf } from "#core/domain/visible-text.ts";
 import { hostsOf } from "#core/store/postgres/setting.ts";
-import type { NetworkFace } from "#core/store/queries/known-network.ts";
 import { ALL_SETTINGS, type Config } from "../config.ts";
 import { listenForStop, type StopSignal } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
@@ -97,7 +96,8 @@ function sayStarted(service: Service, screen: Screen): void {
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL)" : "on"}`);
 	if (config.clickUrl !== null) screen.out(`  links    ${config.clickUrl}/c/…`);
-	if (network.face.isBrandChosen) screen.out(`  brand    ${sayBrand(network.face)}`);
+	const { face } = network;
+	if (face.isBrandChosen) screen.out(`  brand    ${face.brand} (${headerNames(face.brand).signature})`);
 	for (const { kind, title, text } of warnings) {
 		// Switched-off mail is reported in a line of its own.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
@@ -108,10 +108,6 @@ function sayStarted(service: Service, screen: Screen): void {
 		screen.out(welcomeLink);
 		if (!isExecutable) screen.out("Or see it work first: npm run demo");
 	}
-}
-
-function sayBrand({ brand }: NetworkFace): string {
-	return `${brand} (${headerNames(brand).signature})`;
 }
 
 function sayStartedAsJson(

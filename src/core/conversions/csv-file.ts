@@ -96,11 +96,8 @@ export function csvLine(cells: readonly string[], separator: CsvSeparator = ",")
 }
 
 function csvCell(text: string): string {
-	return quoteCell(defuseCell(text));
-}
-
-function quoteCell(text: string): string {
-	return /[",;\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+	const cell = defuseCell(text);
+	return /[",;\r\n\t]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
 /**

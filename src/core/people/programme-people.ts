@@ -213,8 +213,8 @@ export async function renewStaffLink(
 	actor: SignedInPerson,
 	publicId: string,
 ): Promise<Result<SentLink>> {
-	const person = await findStaff(deps, publicId);
-	return person.ok ? renewLink(deps, actor, person.value.id, { kind: "staff" }) : person;
+	const person = await findPersonByPublicId(deps.store.db, publicId);
+	return person?.kind === "staff" ? renewLink(deps, actor, person.id, { kind: "staff" }) : unknownStaff();
 }
 
 /**
@@ -256,11 +256,6 @@ export async function deactivateStaff(
 	// The person's API tokens belong to no programme.
 	store.announceChange(null);
 	return done;
-}
-
-async function findStaff({ store }: Pick<AccountsDeps, "store">, publicId: string): Promise<Result<Person>> {
-	const person = await findPersonByPublicId(store.db, publicId);
-	return person?.kind === "staff" ? succeed(person) : unknownStaff();
 }
 
 function unknownStaff(): ReturnType<typeof refuse> {

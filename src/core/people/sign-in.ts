@@ -67,7 +67,8 @@ export async function signIn(
 ): Promise<Result<SignInStep>> {
 	const email = foldMailAddress(entered.email);
 	const isRequired = deps.companySignIn?.isRequiredForStaff === true;
-	const isBarred = isRequired && entered.chosenWith === undefined && (await isStaff(deps, email));
+	const mustUseProvider = isRequired && entered.chosenWith === undefined;
+	const isBarred = mustUseProvider && (await findPersonByEmail(deps.store.db, email))?.kind === "staff";
 	const checked = await checkPassword(deps, email, entered.password, visitor, { isBarred });
 	const mayBeStaff = !isRequired || entered.chosenWith === "operator's link";
 	const stepped = checked.ok
@@ -76,10 +77,6 @@ export async function signIn(
 	if (stepped.ok) return stepped;
 	const isWrong = stepped.fault.code === "wrong_password";
 	return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials(deps) : stepped);
-}
-
-async function isStaff({ store }: Pick<PasswordSignInDeps, "store">, email: string): Promise<boolean> {
-	return (await findPersonByEmail(store.db, email))?.kind === "staff";
 }
 
 function beginSession(
@@ -94,9 +91,16 @@ function beginSession(
 		// The password may have been changed after it was checked.
 		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials(deps);
 		// Only a person who has just used a link gets here, so the answer does not reveal who is on the staff.
-		if (person.kind === "staff" && !mayBeStaff) return companyAccountRequired(deps);
-		if (await isAuthenticatorOn(trx, person.id)) return askForCode(trx, deps, person.id);
-		return letIn(trx, deps, person, visitor);
+		if (person.kind === "staff" && !mayBeStaff) {
+			const button = deps.companySignIn?.label;
+			const text = `Staff of this network sign in with the company's account. Use the button “${button}”.`;
+			return refuse("company_account_required", text);
+		}
+		if (!(await isAuthenticatorOn(trx, person.id))) return letIn(trx, deps, person, visitor);
+		const token = deps.random.hex(CHALLENGE_BYTES);
+		const expiresAtMs = deps.clock.nowMs() + CHALLENGE_COOKIE.lifeMs;
+		await insertChallenge(trx, { tokenHash: sha256Hex(token), personId: person.id, expiresAtMs });
+		return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE_COOKIE, token)] });
 	});
 }
 
@@ -149,13 +153,6 @@ export async function signOut(
 	return [deletedTokenCookie(deps, SESSION_COOKIE)];
 }
 
-async function askForCode(trx: Db, deps: SignInDeps, personId: number): Promise<Result<SignInStep>> {
-	const token = deps.random.hex(CHALLENGE_BYTES);
-	const expiresAtMs = deps.clock.nowMs() + CHALLENGE_COOKIE.lifeMs;
-	await insertChallenge(trx, { tokenHash: sha256Hex(token), personId, expiresAtMs });
-	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE_COOKIE, token)] });
-}
-
 /**
  * Starts the session after the last step of signing in. Only a sign-in with a password gives the browser an id of its
  * own in the device cookie. `provider` is the issuer that vouched for the person, for the audit log, or null after a sign-in with a
@@ -196,13 +193,6 @@ function wrongCredentials({ companySignIn }: Pick<PasswordSignInDeps, "companySi
 	return refuse(
 		"wrong_credentials",
 		`Email and password do not match. Check both, or choose a new password.${advice}`,
-	);
-}
-
-function companyAccountRequired({ companySignIn }: Pick<PasswordSignInDeps, "companySignIn">): Refusal {
-	return refuse(
-		"company_account_required",
-		`Staff of this network sign in with the company's account. Use the button “${companySignIn?.label}”.`,
 	);
 }
 

@@ -93,7 +93,9 @@ export async function insertKey(
 export function chooseRight(authority: Authority, asked: string): Result<KeyRight> {
 	const rights = keyRightsOf(authority);
 	const right = asked === "" ? rights[0] : rights.find((granted) => granted === asked);
-	return right === undefined ? refuseRight(asked) : succeed(right);
+	if (right !== undefined) return succeed(right);
+	if (asked !== "decide") return refuse("invalid_field", 'right must be "report" or "decide".', "right");
+	return refuse("not_allowed", "Only an owner can issue a key that approves and rejects.", "right");
 }
 
 /**
@@ -109,18 +111,9 @@ export async function revokeKey(
 	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
 		const { id: programmeId } = programme;
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
-		if (revoked === undefined) return notUsable(keyId);
+		if (revoked === undefined) return refusalOf("unknown_key", { id: keyId });
 		const entry = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
 		await noteAudit(trx, { ...entry, detail: writeKeyLabel(revoked) }, nowMs);
 		return succeed(true);
 	});
-}
-
-function refuseRight(asked: string): ReturnType<typeof refuse> {
-	if (asked !== "decide") return refuse("invalid_field", 'right must be "report" or "decide".', "right");
-	return refuse("not_allowed", "Only an owner can issue a key that approves and rejects.", "right");
-}
-
-function notUsable(keyId: string): ReturnType<typeof refusalOf> {
-	return refusalOf("unknown_key", { id: keyId });
 }

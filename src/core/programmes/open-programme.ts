@@ -181,11 +181,11 @@ async function findOrMakeOwner(
 	email: string,
 ): Promise<Result<Locked<Person>>> {
 	const known = await lockPerson(trx, "email", email);
-	if (known === undefined) {
-		return way.kind === "known" ? unknownOwner(email) : findOrCreateInvitee(trx, deps, email, "shop");
-	}
-	if (known.kind === "shop") return succeed(known);
-	return refuse("email_taken", staffCannotOwn(email), "email");
+	if (known?.kind === "shop") return succeed(known);
+	if (known !== undefined) return refuse("email_taken", staffCannotOwn(email), "email");
+	if (way.kind !== "known") return findOrCreateInvitee(trx, deps, email, "shop");
+	const cure = `Create it first: ringback user create --email ${email} --kind shop`;
+	return refuse("unknown_person", `There is no account with the email ${email}. ${cure}`, "owner");
 }
 
 /**
@@ -211,14 +211,6 @@ async function giveOwner(
 	const about = { programmeId: programme.id, subject: owner.email, detail: "owner" };
 	await noteAudit(trx, { ...note, ...about }, deps.clock.nowMs());
 	return null;
-}
-
-function unknownOwner(email: string): ReturnType<typeof refuse> {
-	return refuse(
-		"unknown_person",
-		`There is no account with the email ${email}. Create it first: ringback user create --email ${email} --kind shop`,
-		"owner",
-	);
 }
 
 const SAMPLE_CURRENCY = "EUR";

@@ -295,10 +295,23 @@ function judgeChange(
 	const shown = seen.ok ? seen.value : stored;
 	const { changed, overtaken } = compareForm(TERMS, { shown, wanted, stored });
 	if (overtaken.length > 0) {
-		return refuseAll(overtaken.map((term) => changedMeanwhile(term, sayTerm(term, stored[term], currency))));
+		return refuseAll(
+			overtaken.map((term) => {
+				const now = sayTerm(term, stored[term], currency);
+				const text = `Another person changed ${LABELS[term]} to ${now} while this page was open. Nothing was saved. Check it and save again.`;
+				return fault("changed_meanwhile", text, term);
+			}),
+		);
 	}
 	const forbidden = isOwner ? STAFF_TERMS.filter((term) => changed.includes(term)) : [];
-	if (forbidden.length > 0) return refuseAll(forbidden.map(onlyStaffMayChange));
+	if (forbidden.length > 0) {
+		return refuseAll(
+			forbidden.map((term) => {
+				const text = `Only the network's staff may change ${LABELS[term]}. Ask them; nothing was changed.`;
+				return fault("not_allowed", text, term);
+			}),
+		);
+	}
 	const { approvalDays: days } = wanted;
 	const isOutside = days < stored.approvalDaysMin || days > stored.approvalDaysMax;
 	if (isOwner && changed.includes("approvalDays") && isOutside) return refuseAll([outsideOwnersDays(stored)]);
@@ -324,20 +337,4 @@ function sayTerm(term: keyof Terms, value: string | number | boolean, currency: 
 		default:
 			return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 	}
-}
-
-function changedMeanwhile(term: keyof Terms, now: string): Fault {
-	return fault(
-		"changed_meanwhile",
-		`Another person changed ${LABELS[term]} to ${now} while this page was open. Nothing was saved. Check it and save again.`,
-		term,
-	);
-}
-
-function onlyStaffMayChange(term: keyof Terms): Fault {
-	return fault(
-		"not_allowed",
-		`Only the network's staff may change ${LABELS[term]}. Ask them; nothing was changed.`,
-		term,
-	);
 }

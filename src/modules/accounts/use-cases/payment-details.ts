@@ -113,7 +113,13 @@ export async function readPaymentDetails(
 	reader: ActingPerson,
 	partnerId: number,
 ): Promise<Result<PaymentDetails | null>> {
-	if (!(await maySee(deps.store.db, reader, partnerId))) return notAllowed();
+	const maySee = reader.kind !== "shop" || (await signsInFor(deps.store.db, partnerId, reader.personId));
+	if (!maySee) {
+		return refuse(
+			"not_allowed",
+			"Only this partner's people and the network's staff see its payment details.",
+		);
+	}
 	return succeed((await openDetails(deps.store.db, deps, [partnerId])).get(partnerId) ?? null);
 }
 
@@ -135,14 +141,6 @@ export async function openDetails(
 	);
 }
 
-async function maySee(db: Db, actor: Actor | ActingPerson, partnerId: number): Promise<boolean> {
-	return actor.kind !== "shop" || signsInFor(db, partnerId, actor.personId);
-}
-
 function isSame(one: PaymentDetails, other: PaymentDetails): boolean {
 	return PAYMENT_FIELDS.every((field) => one[field] === other[field]);
-}
-
-function notAllowed(): ReturnType<typeof refuse> {
-	return refuse("not_allowed", "Only this partner's people and the network's staff see its payment details.");
 }

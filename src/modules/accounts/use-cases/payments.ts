@@ -73,7 +73,11 @@ export async function payStatements(
 		const statements = await lockStatements(trx, "public_id", ids);
 		if (statements.length < ids.length) return refuseUnknown();
 		const isUncompared = (await findUncompared(trx)) !== null;
-		if (isUncompared && !isSeenAtBank) return refuseUnseen();
+		if (isUncompared && !isSeenAtBank) {
+			const detail =
+				"The database was restored, so these statements may have been paid already. Find the payments on the bank's list, and confirm that.";
+			return refuse("payments_not_compared", detail, "seenAtBank");
+		}
 		const wanted = new Map(statements.map(({ id }) => [id, payment.value]));
 		const problems = await judgePayments(trx, wanted, statements, deps.clock.nowMs());
 		const [problem] = problems.values();
@@ -114,12 +118,6 @@ function refuseWithoutDetails(statements: readonly Statement[]): ReturnType<type
 	const [subject, were] = others.length === 0 ? ["Statement", "it was"] : ["Statements", "they were"];
 	const detail = `${subject} ${named}: the partner has no payment details. Ask for them first, or confirm that ${were} paid all the same.`;
 	return refuse("no_payment_details", detail, "paidWithoutDetails");
-}
-
-function refuseUnseen(): ReturnType<typeof refuse> {
-	const detail =
-		"The database was restored, so these statements may have been paid already. Find the payments on the bank's list, and confirm that.";
-	return refuse("payments_not_compared", detail, "seenAtBank");
 }
 
 function refuseUnknown(): ReturnType<typeof refuse> {

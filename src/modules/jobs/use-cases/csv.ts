@@ -76,7 +76,11 @@ export async function* readRecords(
 		}
 	} catch (error) {
 		if (!(error instanceof CsvError)) throw error;
-		throw new FileRefusedError(sayInvalid(Number(error["lines"]), adviceOn(error)));
+		const advice =
+			error.code === "CSV_QUOTE_NOT_CLOSED"
+				? "a quotation mark is opened and never closed."
+				: "a quotation mark stands where none may be. Inside a quoted cell, write it twice.";
+		throw new FileRefusedError(sayInvalid(Number(error["lines"]), advice));
 	} finally {
 		await texts.return(undefined);
 	}
@@ -169,12 +173,6 @@ const TOO_LONG = "it is too long for a row, or a quotation mark is opened and ne
 
 function sayInvalid(line: number, advice: string): string {
 	return `Line ${line} is not valid CSV: ${advice}`;
-}
-
-function adviceOn({ code }: CsvError): string {
-	return code === "CSV_QUOTE_NOT_CLOSED"
-		? "a quotation mark is opened and never closed."
-		: "a quotation mark stands where none may be. Inside a quoted cell, write it twice.";
 }
 
 /**

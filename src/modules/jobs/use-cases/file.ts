@@ -69,7 +69,11 @@ export async function readRows(
 
 function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobColumn, number> {
 	const { columns, ignored = "" } = kind;
-	const known = new Map(columns.flatMap((column) => namesOf(column).map((name) => [name, column] as const)));
+	const known = new Map(
+		columns.flatMap((column) =>
+			[column.name, ...(column.aliases?.split(",") ?? [])].map((name) => [plainName(name), column] as const),
+		),
+	);
 	const unread = new Set([...RESULT_COLUMNS, ...ignored.split(","), ""].map(plainName));
 	const positions = new Map<JobColumn, number>();
 	const unknown: string[] = [];
@@ -107,10 +111,6 @@ function sayMissing(missing: readonly string[]): string[] {
 	return [missing.length === 1 ? `the column ${listed} is missing` : `the columns ${listed} are missing`];
 }
 
-function namesOf({ name, aliases = name }: JobColumn): string[] {
-	return [name, ...aliases.split(",")].map(plainName);
-}
-
 /**
  * Returns a column name without case, accents, spaces and punctuation, so that "Order ID", "order_id" and
  * "orderId" name the same column.
@@ -128,19 +128,12 @@ function adviceOn({ columns }: JobKind): string {
 function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, number>): Cells {
 	return Object.fromEntries(
 		[...positions].map(([{ name, keepsSpace, maxCharacters = MAX_CELL_CHARACTERS }, position]) => {
-			const cell = keepShowable(undoDefusing(cells[position] ?? ""), maxCharacters);
+			// A database refuses control characters, and no order id contains their replacement.
+			const cell = undoDefusing(cells[position] ?? "")
+				.slice(0, maxCharacters)
+				.toWellFormed()
+				.replace(/\p{Cc}/gu, "\u{FFFD}");
 			return [name, keepsSpace === true ? cell : cell.trim()];
 		}),
 	);
-}
-
-/**
- * Truncates a cell and replaces its control characters, which a database refuses, by a character that no
- * order id contains.
- */
-function keepShowable(text: string, maxCharacters: number): string {
-	return text
-		.slice(0, maxCharacters)
-		.toWellFormed()
-		.replace(/\p{Cc}/gu, "\u{FFFD}");
 }

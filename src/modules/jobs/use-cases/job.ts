@@ -74,7 +74,10 @@ export async function startJob(
 	const present = whyNotStart(job, job.kind);
 	if (present !== null) return present;
 	const confirmation = confirmationOf(job);
-	if (confirmation !== null && !isConfirmed) return refuseUnconfirmed(confirmation);
+	if (confirmation !== null && !isConfirmed) {
+		const advice = `Nothing was changed. Tick “${confirmation}” first, or discard the file.`;
+		return refuse("needs_confirmation", advice);
+	}
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
 	const applying = {
@@ -112,13 +115,6 @@ export function confirmationOf({
 	// Who starts a job confirms it, and nobody has to do so again to continue it.
 	if (state !== "previewed" || parseSummary(summary).remarks === 0) return null;
 	return JOB_KINDS[kind].confirmation ?? null;
-}
-
-function refuseUnconfirmed(confirmation: string): ReturnType<typeof refuse> {
-	return refuse(
-		"needs_confirmation",
-		`Nothing was changed. Tick “${confirmation}” first, or discard the file.`,
-	);
 }
 
 /**

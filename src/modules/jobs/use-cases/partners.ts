@@ -259,7 +259,8 @@ async function applyLine(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerd
 	}
 	const invitee = needsPerson ? await findOrCreateInvitee(trx, deps, meant.email, "shop") : null;
 	if (invitee?.ok === false) return needsFixing(plainWords(invitee.fault));
-	const actor = actorOf(deps);
+	const { personId } = deps;
+	const actor: AuditedActor = personId === null ? COMMAND_LINE : { personId, kind: "staff" };
 	const partner = plan.partner ?? (await addPartner(trx, deps, actor, meant));
 	if (joins && programme !== undefined) {
 		const agreed = {
@@ -271,10 +272,6 @@ async function applyLine(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerd
 	}
 	const remark = invitee === null ? null : await addPerson(trx, deps, actor, partner, invitee.value);
 	return willChange(null, remark);
-}
-
-function actorOf({ personId }: ApplyDeps): AuditedActor {
-	return personId === null ? COMMAND_LINE : { personId, kind: "staff" };
 }
 
 async function addPartner(

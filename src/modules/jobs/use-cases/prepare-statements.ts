@@ -25,8 +25,11 @@ export async function prepareStatements(
 	if (!checked.ok) return checked;
 	const { month } = checked.value;
 	const listQuery = queryOfMonth(month);
-	const check = async (trx: typeof db): Promise<Result<unknown>> =>
-		(await isMonthInWork(trx, listQuery)) ? refuseSecond(month) : succeed(null);
+	const check = async (trx: typeof db): Promise<Result<unknown>> => {
+		if (!(await isMonthInWork(trx, listQuery))) return succeed(null);
+		const detail = `Statements for ${month} are being prepared or issued right now. Wait until that job has finished.`;
+		return refuse("statements_being_prepared", detail, "month");
+	};
 	const job = { kind: STATEMENTS, actor, deciding: null, file: null, listQuery, check };
 	const partners = await countPartners(db);
 	const start = { state: "preparing", row_count: partners, claim_until_ms: 0 } as const;
@@ -38,9 +41,4 @@ export async function prepareStatements(
 			nowMs: opened.created_at_ms,
 		}),
 	);
-}
-
-function refuseSecond(month: string): ReturnType<typeof refuse> {
-	const detail = `Statements for ${month} are being prepared or issued right now. Wait until that job has finished.`;
-	return refuse("statements_being_prepared", detail, "month");
 }

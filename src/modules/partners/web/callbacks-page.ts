@@ -138,7 +138,10 @@ function urlSection(c: WebContext, view: CalledView | null): Html {
 		confirm:
 			"Remove the callback URL? Status changes are then no longer sent, and pending callbacks are cancelled for good.",
 	});
-	const pending = endpoint === null || view === null ? null : pendingSentence(view);
+	const pending =
+		endpoint === null || view === null
+			? null
+			: `Pending callbacks: ${countUndelivered(view.health.pending.count)}.`;
 	return ui.section({
 		id: "callback",
 		title: "Status callbacks",
@@ -153,10 +156,6 @@ function urlSection(c: WebContext, view: CalledView | null): Html {
 			),
 		),
 	});
-}
-
-function pendingSentence({ health: { pending } }: CalledView): string {
-	return `Pending callbacks: ${countUndelivered(pending.count)}.`;
 }
 
 function urlPart(c: WebContext): FormPart {
