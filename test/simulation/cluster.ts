@@ -31,7 +31,10 @@ const MAX_DEAF_MS = 5_000;
 const FOUND_WITHIN_MS = 120_000;
 
 export function createCluster(
-	site: Omit<Site, "announce" | "onEnd" | "mayHaveMissed">,
+	site: Omit<Site, "announce" | "onEnd" | "mayHaveMissed"> & {
+		/** Called with the ids of all engines of a process that was killed. */
+		onKilled(engineIds: ReadonlySet<number>): void;
+	},
 	plan: Plan,
 	random: SeededRandom,
 ) {
@@ -83,6 +86,7 @@ export function createCluster(
 			if (process.wasKilled) {
 				kills++;
 				lastKillAtMs = timeline.nowMs;
+				site.onKilled(process.store.engineIds);
 			}
 			noteUp();
 			timeline.setOccasion(timeline.nowMs + random.between(1, MAX_DOWN_MS), start);

@@ -81,7 +81,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a call announces what a repeated transaction has rolled back",
 		promise: "2 each move creates one event",
-		seed: 2,
+		seed: 12,
 		module: () => import("#core/api/store-calls.ts"),
 		replaces: "storeCalls",
 		by: (genuine) => (deps, calls, maxLockWaitMs, onStored) => {
@@ -202,6 +202,34 @@ export const DEFECTS: readonly Defect[] = [
 		module: () => import("#core/store/queries/queue.ts"),
 		replaces: "SILENT_MS",
 		by: () => 3 * SECOND_MS,
+	}),
+	defect({
+		name: "an engine counts as ended although its process runs",
+		promise: "5 one engine owns a slot and stores its own results",
+		seed: 4,
+		module: () => import("#core/store/queries/slot-queue.ts"),
+		replaces: "createSlotQueue",
+		by: (genuine) => (now, takeFreeRows, lockRow, findEnded) => {
+			// One in three engines, so that engines do not remove each other all the time.
+			const wronglyEnded: number[] = [];
+			let registered = 0;
+			let present: number | null = null;
+			const queue = genuine(now, takeFreeRows, lockRow, () => [
+				...(findEnded?.() ?? []),
+				...wronglyEnded.filter((id) => id !== present),
+			]);
+			return {
+				...queue,
+				register(db, engineId, ...rest) {
+					if (registered++ % 3 === 0) wronglyEnded.push(engineId);
+					return queue.register(db, engineId, ...rest);
+				},
+				beginPass(trx, engineId, ...rest) {
+					present = engineId;
+					return queue.beginPass(trx, engineId, ...rest);
+				},
+			};
+		},
 	}),
 	defect({
 		name: "a process relies on its clock after its machine was suspended",

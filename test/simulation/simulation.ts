@@ -8,6 +8,7 @@ import { verifyPartnerCallback, verifyPostback } from "@ringback/receiver";
 import { createKeyRing } from "#core/domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
 import { DAY_MS } from "#core/domain/time.ts";
+import type { EngineLock } from "#core/store/sqlite/engine-lock.ts";
 import { createSqliteStore } from "#core/store/sqlite/store.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { Broken, demand } from "../support/broken.ts";
@@ -96,6 +97,23 @@ const MONEY_SHARE = 0.6;
 /** Maximum number of requests in flight, the service's default. No run comes near it. */
 const CAP_OVERALL = 512;
 
+/**
+ * Returns whether the engines of this run know at once that a process was killed, as on a SQLite file. In the other runs
+ * only the leases show it, as on PostgreSQL.
+ */
+function knowsKills(seed: number): boolean {
+	return seed % 2 === 0;
+}
+
+function lockOf(killedEngines: ReadonlySet<number>): { engineLock: EngineLock } {
+	const engineLock: EngineLock = {
+		findEnded: () => [...killedEngines],
+		note: () => undefined,
+		close: () => undefined,
+	};
+	return { engineLock };
+}
+
 export async function simulate(seed: number): Promise<RunReport> {
 	using database = new DatabaseSync(":memory:");
 	const random = createSeededRandom(seed);
@@ -107,7 +125,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const money = moneyRandom.chance(MONEY_SHARE) ? drawMoneyPlan(moneyRandom, plan.days) : null;
 	const startMs = money?.startMs ?? START_MS;
 	const timeline = new Timeline(startMs);
-	const store = createSqliteStore(database, realClock);
+	const killedEngines = new Set<number>();
+	const store = createSqliteStore(database, realClock, knowsKills(seed) ? lockOf(killedEngines) : {});
 	await store.migrate(startMs);
 	await raiseReceiverIds(store);
 	const keyRing = createKeyRing([random.bytes(SEALING_KEY_BYTES)]);
@@ -182,6 +201,9 @@ export async function simulate(seed: number): Promise<RunReport> {
 				return watchSettling(settlements);
 			},
 			onEnded: (engineId) => ended.add(engineId),
+			onKilled(engineIds) {
+				for (const id of engineIds) killedEngines.add(id);
+			},
 			onCleanStop(engineIds) {
 				// This is not checked with database failures. If the database fails repeatedly, the last results may
 				// not be stored, and the engine becomes silent.

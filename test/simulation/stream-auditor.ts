@@ -166,8 +166,11 @@ export function createStreamAuditor(site: {
 			() => `${what} was sent ${silentMs} ms after the last renewal`,
 		);
 		for (const other of onTheWay) {
+			// The connections of a process end with it, so its requests are not on their way any more.
 			const isTwin =
-				other.deliveryId === sentNow.deliveryId && sentNow.sentAtMs - other.sentAtMs < DEADLINE_MS;
+				!other.process.wasKilled &&
+				other.deliveryId === sentNow.deliveryId &&
+				sentNow.sentAtMs - other.sentAtMs < DEADLINE_MS;
 			demand(!isTwin, OWN_SLOT, () => `${what} was on its way twice`);
 		}
 	}
@@ -190,7 +193,9 @@ export function createStreamAuditor(site: {
 		// stalled sender has not noticed it.
 		const inFlight = [...onTheWay].filter(
 			(other) =>
-				other.receiver === receiver && (other.process === process || sentAtMs - other.sentAtMs < DEADLINE_MS),
+				other.receiver === receiver &&
+				!other.process.wasKilled &&
+				(other.process === process || sentAtMs - other.sentAtMs < DEADLINE_MS),
 		);
 		const hasRoom = inFlight.length < plan.capPerProgramme;
 		demand(hasRoom, "nothing unexpected happens", () => `${what} exceeds the cap of its receiver`);

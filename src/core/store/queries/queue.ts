@@ -7,6 +7,7 @@
 //   free ──takeSlots, by an engine with less than its share──▶ owned
 //   owned ──giveUpSlots, by an engine that has more than its share or stops──▶ free
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
+//   owned ──removeSilentEngines, once the engine's process is known to have ended (SQLite)──▶ free
 
 import { isTestEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
@@ -232,7 +233,9 @@ export interface Queue {
 	register(db: Db, engineId: number, mostInFlight: number, nowMs: number): Promise<void>;
 	/** Locks the engine's row until the commit, and renews it if `renewal` is given. Returns false if the row is gone. */
 	beginPass(trx: Db, engineId: number, renewal: Renewal | null): Promise<boolean>;
-	/** Removes the engines that were silent for SILENT_MS, and frees their slots. */
+	/**
+	 * Removes the engines that were silent for SILENT_MS or whose processes are known to have ended, and frees their slots.
+	 */
 	removeSilentEngines(trx: Db, nowMs: number): Promise<RemovedEngine[]>;
 	readSlots(trx: Db, engineId: number, nowMs: number): Promise<SlotOverview>;
 	/** Takes up to `count` free slots, and returns those that it got. Another engine may be faster. */

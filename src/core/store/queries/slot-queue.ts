@@ -20,6 +20,8 @@ export function createSlotQueue(
 	now: (nowMs: number) => RawBuilder<number>,
 	takeFreeRows: RawBuilder<unknown>,
 	lockRow: RawBuilder<unknown>,
+	/** Returns the ids of engines whose processes are known to have ended. */
+	findEnded: () => readonly number[] = () => [],
 ): SlotQueue {
 	// A renewal time in the future means that the clock was set back, so nobody knows when the engine was last seen.
 	const isSilent = (nowMs: number) =>
@@ -41,7 +43,14 @@ export function createSlotQueue(
 			return numUpdatedRows > 0n;
 		},
 		async removeSilentEngines(trx, nowMs) {
-			const silent = trx.selectFrom("engines").select("id").where(isSilent(nowMs)).modifyEnd(takeFreeRows);
+			const ended = findEnded();
+			const silent = trx
+				.selectFrom("engines")
+				.select("id")
+				.where((eb) =>
+					ended.length === 0 ? isSilent(nowMs) : eb.or([isSilent(nowMs), eb("id", "in", ended)]),
+				)
+				.modifyEnd(takeFreeRows);
 			const removed: RemovedEngine[] = await trx
 				.deleteFrom("engines")
 				.where("id", "in", silent)

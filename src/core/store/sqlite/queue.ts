@@ -5,6 +5,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
+import { SECOND_MS } from "../../domain/time.ts";
 import { addCallbackCounts, type CallbackCount } from "../queries/delivery-health.ts";
 import {
 	ATTEMPT_COLUMNS,
@@ -19,8 +20,16 @@ import {
 	TARGET_SELECT,
 } from "../queries/queue.ts";
 import { createSlotQueue } from "../queries/slot-queue.ts";
+import type { EngineLock } from "./engine-lock.ts";
 
-export function createSqliteQueue(database: DatabaseSync): Queue {
+/**
+ * Interval at which an engine that waits for another one on the same file looks whether that process has ended. It has a
+ * transaction for each look.
+ */
+const LOOK_FOR_END_MS = SECOND_MS;
+
+/** Creates the queue. Without a lock, only the lease shows that another engine has ended. */
+export function createSqliteQueue(database: DatabaseSync, lock: EngineLock | null = null): Queue {
 	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
 	const prepared = (): Statements => {
@@ -28,10 +37,26 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 		return statements;
 	};
 	let lastVersion: unknown;
+	// With one writer at a time, no row can be locked by another engine, so no lock clause is needed. The only clock is
+	// the machine's.
+	const slotQueue = createSlotQueue(
+		(nowMs) => sql.lit(nowMs),
+		sql``,
+		sql``,
+		() => lock?.findEnded() ?? [],
+	);
 	return {
-		// With one writer at a time, no row can be locked by another engine, so no lock clause is needed. The only clock is
-		// the machine's.
-		...createSlotQueue((nowMs) => sql.lit(nowMs), sql``, sql``),
+		...slotQueue,
+		register(db, engineId, ...rest) {
+			lock?.note(engineId);
+			return slotQueue.register(db, engineId, ...rest);
+		},
+		async readSlots(...request) {
+			const overview = await slotQueue.readSlots(...request);
+			const { nextSilentInMs } = overview;
+			if (lock === null || nextSilentInMs === null || lock.findEnded() !== null) return overview;
+			return { ...overview, nextSilentInMs: Math.min(nextSilentInMs, LOOK_FOR_END_MS) };
+		},
 		async settle(trx, _engineId, settlements) {
 			const ids = settle(prepared(), settlements);
 			await addCallbackCounts(trx, countQuarters(settlements.filter(({ delivery }) => ids.has(delivery.id))));

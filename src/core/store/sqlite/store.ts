@@ -12,6 +12,7 @@ import type { Schema } from "../schema/tables.ts";
 import { DueListeners, type Store, type StoreSize } from "../store.ts";
 import { createSqliteBatch } from "./batch.ts";
 import { BUSY_TIMEOUT_MS, SqliteDriver } from "./driver.ts";
+import { createEngineLock, type EngineLock } from "./engine-lock.ts";
 import { isBusy } from "./errors.ts";
 import { LocklessQueryCompiler } from "./query-compiler.ts";
 import { createSqliteQueue } from "./queue.ts";
@@ -49,7 +50,11 @@ export function openSqlite(path: string, clock: StoreClock): Store {
 	if (database.prepare("pragma page_count").get()?.["page_count"] === 0)
 		database.exec("pragma auto_vacuum = incremental");
 	switchToWal(database);
-	return createSqliteStore(database, clock, isFile ? new ReaderThread(path, clock) : null);
+	if (!isFile) return createSqliteStore(database, clock);
+	return createSqliteStore(database, clock, {
+		readerThread: new ReaderThread(path, clock),
+		engineLock: createEngineLock(path),
+	});
 }
 
 /**
@@ -67,14 +72,18 @@ type StoreClock = Pick<Clock, "yieldLoop">;
 /** Clock for a command that only reads and has nothing else to do while it waits. */
 const WITHOUT_EVENT_LOOP: StoreClock = { yieldLoop: async () => undefined };
 
-/**
- * Creates a store over an open database, and closes the database with the store. Without a reader thread, all reads use
- * this connection.
- */
+/** What belongs to a file and not to a database in memory. */
+interface FileParts {
+	/** Without a reader thread, all reads use the connection of the store. */
+	readerThread?: ReaderThread;
+	engineLock?: EngineLock;
+}
+
+/** Creates a store over an open database, and closes the database with the store. */
 export function createSqliteStore(
 	database: DatabaseSync,
 	clock: StoreClock,
-	readerThread: ReaderThread | null = null,
+	{ readerThread, engineLock }: FileParts = {},
 ): Store {
 	database.exec(
 		`pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};
@@ -87,7 +96,7 @@ export function createSqliteStore(
 	return {
 		kind: "sqlite",
 		db,
-		reader: readerThread === null ? db : createDb(new ReaderDriver(readerThread)),
+		reader: readerThread === undefined ? db : createDb(new ReaderDriver(readerThread)),
 		// `begin immediate` serves as the migration lock. A second process sees which migrations the first one has applied,
 		// and continues.
 		migrate: (nowMs, options = {}) =>
@@ -95,7 +104,7 @@ export function createSqliteStore(
 		transact: (work) => rollBackRefusals(work, (refusable) => db.transaction().execute(refusable)),
 		batch: createSqliteBatch(database),
 		writeAlone: null,
-		queue: createSqliteQueue(database),
+		queue: createSqliteQueue(database, engineLock),
 		sharesSlots: false,
 		// With one writer at a time, each transaction ends before the next one gets an id, so the ids are in the right
 		// order.
@@ -126,6 +135,7 @@ export function createSqliteStore(
 			// cannot do that.
 			await readerThread?.close();
 			await db.destroy();
+			engineLock?.close();
 			// Kysely does not destroy a driver that was never used, so the database is closed here in that case.
 			if (database.isOpen) database.close();
 		},

@@ -1,0 +1,87 @@
+// A lock of the operating system that shows that the process of an engine has ended. SQLite's lock on a small file beside
+// the database ends with its process, also after `kill -9`. The file lists the engines of the processes that had the lock.
+// A process that gets the lock therefore knows that these engines have ended, and takes their slots at once. All other
+// engines have ended when their lease is over. So nothing depends on the lock if the file system has none, if another
+// program copies the file, or if an engine of an earlier version runs beside.
+
+import { closeSync, openSync, realpathSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+
+export interface EngineLock {
+	/** Takes the lock if it is free. Returns the ids of engines that have ended, or null if this process lacks the lock. */
+	findEnded(): readonly number[] | null;
+	/** Lists an engine of this process. It must be called before the engine gets its row. */
+	note(engineId: number): void;
+	close(): void;
+}
+
+/** Suffix of the file's name. */
+const SUFFIX = "-engine";
+/** Number of engines that are listed. Earlier ones have lost their leases long ago. */
+const MAX_LISTED = 16;
+
+/** Returns the lock of a database file. Every name of the file leads to the same lock. */
+export function createEngineLock(databasePath: string): EngineLock {
+	const path = `${realpathSync(databasePath)}${SUFFIX}`;
+	/** The file while this process has its lock. */
+	let held: DatabaseSync | null = null;
+	let ended: readonly number[] = [];
+
+	function take(): boolean {
+		if (held !== null) return true;
+		let database: DatabaseSync | undefined;
+		try {
+			createPrivately(path);
+			database = new DatabaseSync(path, { timeout: 0 });
+			// In this mode SQLite keeps the lock after the transaction.
+			database.exec(`pragma locking_mode = exclusive; begin exclusive;
+				create table if not exists engines (number integer primary key, id integer not null)`);
+			ended = database
+				.prepare("select id from engines")
+				.all()
+				.map(({ id }) => Number(id));
+			database.exec("commit");
+			held = database;
+			return true;
+		} catch {
+			// Another process has the lock, or the file system has none. The lease decides in both cases.
+			database?.close();
+			return false;
+		}
+	}
+
+	return {
+		findEnded: () => (take() ? ended : null),
+		note(engineId) {
+			if (!take() || held === null) return;
+			try {
+				held.prepare("insert into engines (id) values (?)").run(engineId);
+				held
+					.prepare("delete from engines where number <= (select max(number) from engines) - ?")
+					.run(MAX_LISTED);
+			} catch {
+				// The disk may be full. The engine is not listed then, so its lease decides when it has ended.
+			}
+		},
+		close() {
+			if (held === null) return;
+			// The engines of this process have given up their slots, or are not listed in a new file. So it does no harm if
+			// another process is just opening the file that is removed here.
+			rmSync(path, { force: true });
+			held.close();
+			held = null;
+		},
+	};
+}
+
+/**
+ * Creates the file, because SQLite would make it readable for everybody on the machine. A file that exists is not opened,
+ * because closing it would end a lock that another store of this process has.
+ */
+function createPrivately(path: string): void {
+	try {
+		closeSync(openSync(path, "ax", 0o600));
+	} catch (error) {
+		if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+	}
+}
