@@ -1,21 +1,12 @@
 // POST /v1/refunds reports that a part of an order's value was refunded.
 
 import { outcomeAnswer } from "#core/api/answers.ts";
-import { exampleConversion, SOLD_AT_MS } from "#core/api/openapi/examples.ts";
+import { exampleConversion } from "#core/api/openapi/examples.ts";
 import { single } from "#core/api/order-call.ts";
 import { answer } from "#core/api/route.ts";
 import { EXAMPLE_ORDER_ID } from "#core/api/sale-fields.ts";
-import { DAY_MS, isoTime } from "#core/domain/time.ts";
-import { REFUND, type RefundBody } from "./refund-fields.ts";
+import { EXAMPLE_REFUND, REFUND } from "./refund-fields.ts";
 import { parseRefund, REFUND_BODY } from "./refund-request.ts";
-
-const EXAMPLE_REFUND: RefundBody = {
-	refundId: "R-1",
-	amount: "30.00",
-	basketValue: "99.90",
-	reason: "RETURN",
-	refundedAt: isoTime(SOLD_AT_MS + 5 * DAY_MS),
-};
 
 const REFUNDED = outcomeAnswer(
 	["REFUNDED", "REVERSED"],

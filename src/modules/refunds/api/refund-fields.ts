@@ -40,6 +40,15 @@ export const REFUND_VALUE = {
 	currency: CURRENCY.optional(),
 };
 
+/** A refund of a part of the order that all examples use, five days after the sale. */
+export const EXAMPLE_REFUND = {
+	refundId: "R-1",
+	amount: "30.00",
+	basketValue: "99.90",
+	reason: "RETURN",
+	refundedAt: "2026-03-06T11:30:00.000Z",
+} as const;
+
 export const REFUND = z
 	.strictObject({
 		refundId: z.string().meta({ description: "The shop's own name for the refund.", examples: ["R-1"] }),
@@ -51,7 +60,11 @@ export const REFUND = z
 		reason: z.enum(REASONS).describe("Why it was refunded."),
 		refundedAt: UTC_TIME.describe("The time at which the refund was stored."),
 	})
-	.meta({ id: "Refund", description: "A refund of a part of a conversion's value." });
+	.meta({
+		id: "Refund",
+		description: "A refund of a part of a conversion's value.",
+		examples: [EXAMPLE_REFUND],
+	});
 export type RefundBody = z.output<typeof REFUND>;
 
 export function refundBody({ refund_id, amount, basket_value, reason, at_ms }: StoredRefund): RefundBody {

@@ -31,19 +31,11 @@ import { findLinkCodes } from "#modules/partners/store/partner-links.ts";
 import { pagePartnerships } from "#modules/partners/store/partnerships.ts";
 import { REFUND, refundBody } from "#modules/refunds/api/refund-fields.ts";
 import { listRefunds } from "#modules/refunds/store/refunds.ts";
-import {
-	EXAMPLE,
-	foreignCursor,
-	PAGE_QUERY,
-	PARTNERSHIP_ID,
-	pageOf,
-	readPage,
-	timeOrNull,
-	writeNext,
-} from "./fields.ts";
+import { EXAMPLE, PARTNERSHIP_ID, timeOrNull } from "./fields.ts";
+import { foreignCursor, LIMIT, list, readPage } from "./list-route.ts";
 import { findNamedPartner } from "./partner-calls.ts";
 import { findNamed } from "./programme-calls.ts";
-import { route, type TokenApiDeps, type TokenRoute } from "./route.ts";
+import { route, type TokenRoute } from "./route.ts";
 
 const PATH = "/v1/network/conversions";
 
@@ -60,24 +52,29 @@ const CREDIT = z
 	})
 	.meta({ id: "Credit", description: "Which partner brought the conversion." });
 
-const NETWORK_CONVERSION = CONVERSION.extend({
-	credit: CREDIT.nullable().describe("Null if the programme credits no partners."),
-}).meta({ id: "NetworkConversion", description: "A conversion as it is now, with its credit." });
-
-type NetworkConversion = z.output<typeof NETWORK_CONVERSION>;
-
-const EXAMPLE_CONVERSION: NetworkConversion = {
+const EXAMPLE_CONVERSION = {
 	...exampleConversion("conversion.recorded"),
 	credit: {
-		...{
-			word: "CLICK",
-			partnerId: EXAMPLE.partnerId,
-			partnershipId: EXAMPLE.partnershipId,
-			linkCode: "summer",
-		},
-		...{ clickedAt: EXAMPLE.time, sub1: "newsletter", sub2: "", sub3: "" },
+		word: "CLICK" as const,
+		partnerId: EXAMPLE.partnerId,
+		partnershipId: EXAMPLE.partnershipId,
+		linkCode: "summer",
+		clickedAt: EXAMPLE.time,
+		sub1: "newsletter",
+		sub2: "",
+		sub3: "",
 	},
 };
+
+const NETWORK_CONVERSION = CONVERSION.extend({
+	credit: CREDIT.nullable().describe("Null if the programme credits no partners."),
+}).meta({
+	id: "NetworkConversion",
+	description: "A conversion as it is now, with its credit.",
+	examples: [EXAMPLE_CONVERSION],
+});
+
+type NetworkConversion = z.output<typeof NETWORK_CONVERSION>;
 
 async function showConversions(
 	db: Db,
@@ -123,7 +120,7 @@ function requireProgramme(programmes: ReadonlyMap<number, Programme>, id: number
 	return programme;
 }
 
-const QUERY = z.strictObject({
+const FILTERS = {
 	programId: z
 		.string()
 		.meta({ description: "Only conversions of this programme.", examples: [EXAMPLE.programmeId] })
@@ -158,10 +155,9 @@ const QUERY = z.strictObject({
 	decidedBefore: momentField(
 		"Only conversions that were decided before this time. It needs `programId`.",
 	).optional(),
-	...PAGE_QUERY,
-});
+};
 
-type Query = z.output<typeof QUERY>;
+type Query = z.output<z.ZodObject<typeof FILTERS>>;
 const SALE_MOMENTS = ["occurredFrom", "occurredBefore"] as const;
 const DECISION_MOMENTS = ["decidedFrom", "decidedBefore"] as const;
 const MOMENTS = ["recordedFrom", "recordedBefore", ...SALE_MOMENTS, ...DECISION_MOMENTS] as const;
@@ -251,12 +247,14 @@ const CHANGE = z
 			.describe(
 				"What happened: `record`, `park` and `confirm` are reports of a sale, `credit` is a new credit, `refund` a partial refund, and `import` a conversion from other software. The others are decisions.",
 			),
-		status: z.enum(STATUSES).describe("The status after the change."),
+		status: z.enum(STATUSES).meta({ description: "The status after the change.", examples: ["RECORDED"] }),
 		reason: z.string().nullable(),
 		decidedBy: z.string().nullable(),
-		at: UTC_TIME.describe(
-			"The time of the change. The order of the list is the order of the commits, not this time.",
-		),
+		at: UTC_TIME.meta({
+			description:
+				"The time of the change. The order of the list is the order of the commits, not this time.",
+			examples: [EXAMPLE.time],
+		}),
 		conversion: NETWORK_CONVERSION.describe("The conversion as it is now, not as it was after this change."),
 	})
 	.meta({ id: "Change", description: "A change of a conversion's status, amounts or credit." });
@@ -269,7 +267,7 @@ const CHANGES = z
 				"Send it as `after` to get what came after this page. It is never null, because more changes come.",
 			examples: [EXAMPLE_CURSOR],
 		}),
-		hasMore: z.boolean().describe("True if more changes are there already."),
+		hasMore: z.boolean().meta({ description: "True if more changes are there already.", examples: [false] }),
 	})
 	.meta({ description: "Changes in the order of their commits." });
 
@@ -294,38 +292,32 @@ async function showChanges(db: Db, moves: readonly NetworkMove[]): Promise<z.out
 	});
 }
 
-async function answerConversions(query: Query, deps: TokenApiDeps) {
-	const { db, reader } = deps.store;
-	const filter = await readFilter(db, query);
-	if (!filter.ok) return filter;
-	const sort = sortOf(query);
-	const { programId = "all", partnerId = "all" } = query;
-	const list = `network conversions by ${sort.by} of ${programId} ${partnerId}`;
-	const request = readPage(deps, list, query);
-	if (!request.ok) return request;
-	const page = await listConversions(reader, { ...filter.value, ...request.value, sort });
-	const shown = await showConversions(db, page.rows);
-	const items = page.rows.flatMap(({ id }) => shown.get(id) ?? []);
-	return succeed({ body: { items, next: writeNext(deps, list, page.next) } });
-}
-
 export const CONVERSION_ROUTES: readonly TokenRoute[] = [
-	route({
-		method: "GET",
+	list({
 		path: PATH,
 		right: "read",
 		operationId: "listNetworkConversions",
 		summary: "List conversions of all programmes, the newest first",
 		description:
 			"Has every filter of the page. A page may have fewer items than `limit` before the last one, because some filters are checked row by row.",
-		query: QUERY,
-		answer: {
-			description: "The page.",
-			schema: pageOf(NETWORK_CONVERSION, "A page of conversions."),
-			example: { items: [EXAMPLE_CONVERSION], next: null },
+		filters: FILTERS,
+		item: NETWORK_CONVERSION,
+		noun: "conversions",
+		faults: ["resource"],
+		async open({ query }, { store: { db, reader } }) {
+			const filter = await readFilter(db, query);
+			if (!filter.ok) return filter;
+			const sort = sortOf(query);
+			const { programId = "all", partnerId = "all" } = query;
+			return succeed({
+				name: `network conversions by ${sort.by} of ${programId} ${partnerId}`,
+				async read(page) {
+					const { rows, next } = await listConversions(reader, { ...filter.value, ...page, sort });
+					const shown = await showConversions(db, rows);
+					return { items: rows.flatMap(({ id }) => shown.get(id) ?? []), next };
+				},
+			});
 		},
-		faults: ["cursor", "resource"],
-		handle: ({ query }, deps) => answerConversions(query, deps),
 	}),
 	route({
 		method: "GET",
@@ -366,21 +358,11 @@ export const CONVERSION_ROUTES: readonly TokenRoute[] = [
 				.string()
 				.meta({ description: "The unchanged `next` of an earlier page.", examples: [EXAMPLE_CURSOR] })
 				.optional(),
-			limit: PAGE_QUERY.limit,
+			limit: LIMIT,
 		}),
 		answer: {
 			description: "The changes.",
 			schema: CHANGES,
-			example: {
-				items: [
-					{
-						...{ move: "record", status: "RECORDED", reason: null, decidedBy: null, at: EXAMPLE.time },
-						conversion: EXAMPLE_CONVERSION,
-					},
-				],
-				next: EXAMPLE_CURSOR,
-				hasMore: false,
-			},
 		},
 		faults: ["cursor"],
 		async handle({ query }, deps) {

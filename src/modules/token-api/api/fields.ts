@@ -1,16 +1,13 @@
-// Fields that several calls of the network's and the partners' APIs share: pages of lists, references, rates and times.
+// Fields that several calls of the network's and the partners' APIs share: references, rates, times, invitations and filters.
 
 import * as z from "zod";
 import { idOf } from "#core/api/answer-fields.ts";
-import { AMOUNT_PATTERN, EXAMPLE_CURSOR } from "#core/api/sale-fields.ts";
-import { type Cursor, readCursor, writeCursor } from "#core/domain/cursor.ts";
-import { type Fault, type FaultCode, type Result, refuse, succeed } from "#core/domain/fault.ts";
+import { AMOUNT_PATTERN } from "#core/api/sale-fields.ts";
+import type { Fault, FaultCode } from "#core/domain/fault.ts";
 import { shortenRate } from "#core/domain/money.ts";
 import type { Rate } from "#core/domain/rate.ts";
 import { isoTime } from "#core/domain/time.ts";
-import type { ListPage, PageRequest } from "#core/store/queries/list-page.ts";
 import { EXAMPLE_PARTNER_ID } from "#modules/partners/api/partner-id.ts";
-import type { TokenApiDeps } from "./route.ts";
 
 /** Values of the examples in the OpenAPI document. */
 export const EXAMPLE = {
@@ -21,85 +18,6 @@ export const EXAMPLE = {
 	statementId: "stm_01JEXAMPLE0000000000000000",
 	time: "2026-03-01T12:00:00.000Z",
 } as const;
-
-const DEFAULT_PAGE_ROWS = 50;
-/** Maximum number of rows on a page, as in the API of shops. */
-const MAX_PAGE_ROWS = 200;
-
-/** The query of every list. */
-export const PAGE_QUERY = {
-	limit: z
-		.string()
-		.meta({
-			type: "integer",
-			minimum: 1,
-			maximum: MAX_PAGE_ROWS,
-			default: DEFAULT_PAGE_ROWS,
-			description: "Maximum number of items on a page.",
-		})
-		.optional(),
-	cursor: z
-		.string()
-		.meta({
-			description:
-				"The unchanged `next` of the previous page, with the same filters. Left out for the first page.",
-			examples: [EXAMPLE_CURSOR],
-		})
-		.optional(),
-};
-
-const NEXT = z
-	.string()
-	.nullable()
-	.meta({
-		description: "Send it as `cursor` to get the next page. Null on the last page.",
-		examples: [EXAMPLE_CURSOR],
-	});
-
-/** Returns the schema of a page. */
-export function pageOf<Item extends z.ZodType>(item: Item, description: string) {
-	return z
-		.strictObject({ items: z.array(item).describe("At most `limit`."), next: NEXT })
-		.meta({ description });
-}
-
-/** Returns the position and size of the page that a query asks for. `list` names the list, with its owner and order. */
-export function readPage(
-	deps: Pick<TokenApiDeps, "keyRing">,
-	list: string,
-	{ limit = String(DEFAULT_PAGE_ROWS), cursor }: { limit?: string | undefined; cursor?: string | undefined },
-): Result<PageRequest> {
-	const rows = /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
-	if (rows < 1 || rows > MAX_PAGE_ROWS) {
-		return refuse("invalid_field", `limit must be a whole number from 1 to ${MAX_PAGE_ROWS}.`, "limit");
-	}
-	if (cursor === undefined) return succeed({ limit: rows });
-	const after = readCursor(deps, list, cursor);
-	return after === undefined ? foreignCursor("cursor") : succeed({ limit: rows, after });
-}
-
-/** Returns the refusal of a cursor that belongs to another list, or to another installation. */
-export function foreignCursor(field: string): ReturnType<typeof refuse> {
-	const text = `This cursor is not one of this list's. Take next from the page before, as it is and with the same filters, or leave ${field} out to start again.`;
-	return refuse("malformed_cursor", text, field);
-}
-
-export function writePage<Row, Item>(
-	deps: Pick<TokenApiDeps, "keyRing" | "random">,
-	list: string,
-	{ rows, next }: Pick<ListPage<Row>, "rows" | "next">,
-	show: (row: Row) => Item,
-): { items: Item[]; next: string | null } {
-	return { items: rows.map(show), next: writeNext(deps, list, next) };
-}
-
-export function writeNext(
-	deps: Pick<TokenApiDeps, "keyRing" | "random">,
-	list: string,
-	next: Cursor | null,
-): string | null {
-	return next === null ? null : writeCursor(deps, list, next);
-}
 
 const MAX_REFERENCE_LENGTH = 100;
 
@@ -179,4 +97,36 @@ export const SIGNED_AMOUNT = z
 
 export function timeOrNull(atMs: number | null): string | null {
 	return atMs === null ? null : isoTime(atMs);
+}
+
+/** Filters of lists. */
+export const SEARCH = z.string().meta({ description: "A part of the name, or an ID." });
+export const ARCHIVED = z.enum(["true", "false"]);
+
+export const ENDS_CLICKS = z
+	.boolean()
+	.default(false)
+	.describe("True to credit no more sales from clicks that were made before. It is for fraud.");
+
+export const SENT_LINK = z
+	.strictObject({
+		email: z.string().meta({ examples: ["owner@nordlicht.example"] }),
+		isMailed: z.boolean().meta({ description: "True if the invitation is mailed.", examples: [true] }),
+		link: z
+			.string()
+			.nullable()
+			.describe(
+				"The one-time link of the invitation, which is shown only now. Null if the person can already sign in.",
+			),
+	})
+	.meta({ id: "Invitation", description: "An invitation that was sent." });
+
+/** Shows an invitation. The API shows the link to the network's programs, as the page shows it to staff. */
+export function showLink(sent: {
+	email: string;
+	isMailed: boolean;
+	link: string | null;
+}): z.output<typeof SENT_LINK> {
+	const { email, isMailed, link } = sent;
+	return { email, isMailed, link };
 }

@@ -19,7 +19,8 @@ import {
 } from "#modules/accounts/store/statements.ts";
 import { refuseUncompared } from "#modules/accounts/use-cases/compared-payments.ts";
 import { PARTNER_ID } from "#modules/partners/api/partner-id.ts";
-import { EXAMPLE, PAGE_QUERY, pageOf, readPage, SIGNED_AMOUNT, STATEMENT_ID, writePage } from "./fields.ts";
+import { EXAMPLE, SIGNED_AMOUNT, STATEMENT_ID } from "./fields.ts";
+import { list, type OpenedList } from "./list-route.ts";
 import { findNamedPartner } from "./partner-calls.ts";
 import { route, type TokenApiDeps, type TokenRoute } from "./route.ts";
 
@@ -43,27 +44,37 @@ export const STATEMENT = z
 		paymentReference: z.string().nullable(),
 		issuedAt: UTC_TIME,
 	})
-	.meta({ id: "Statement", description: "A statement that was issued to a partner." });
+	.meta({
+		id: "Statement",
+		description: "A statement that was issued to a partner.",
+		examples: [
+			{
+				id: EXAMPLE.statementId,
+				number: "2026-0042",
+				partnerId: EXAMPLE.partnerId,
+				month: "2026-02",
+				currency: "EUR",
+				opening: "0.00",
+				earned: "120.00",
+				changed: "-8.00",
+				adjusted: "0.00",
+				total: "112.00",
+				state: "to_pay",
+				paidOn: null,
+				paymentReference: null,
+				issuedAt: EXAMPLE.time,
+			},
+		],
+	});
 
-export const EXAMPLE_STATEMENT: z.output<typeof STATEMENT> = {
-	...{ id: EXAMPLE.statementId, number: "2026-0042", partnerId: EXAMPLE.partnerId, month: "2026-02" },
-	...{
-		currency: "EUR",
-		opening: "0.00",
-		earned: "120.00",
-		changed: "-8.00",
-		adjusted: "0.00",
-		total: "112.00",
-	},
-	...{ state: "to_pay", paidOn: null, paymentReference: null, issuedAt: EXAMPLE.time },
-};
-
-const STATEMENT_LINE = z.strictObject({
-	programmeName: z.string(),
-	sales: z.int(),
-	earned: SIGNED_AMOUNT,
-	changed: SIGNED_AMOUNT,
-});
+const STATEMENT_LINE = z
+	.strictObject({
+		programmeName: z.string(),
+		sales: z.int(),
+		earned: SIGNED_AMOUNT,
+		changed: SIGNED_AMOUNT,
+	})
+	.meta({ examples: [{ programmeName: "Nordlicht", sales: 11, earned: "120.00", changed: "-8.00" }] });
 
 export const WHOLE_STATEMENT = z.strictObject({
 	statement: STATEMENT,
@@ -84,17 +95,18 @@ function showStatement(statement: ListedStatement): z.output<typeof STATEMENT> {
 	};
 }
 
-/** Answers a page of statements, of all partners or of one. */
-export async function answerStatements(
-	deps: TokenApiDeps,
+/** Returns the list of statements, of all partners or of one. */
+export function openStatements(
+	{ store }: Pick<TokenApiDeps, "store">,
 	filter: StatementFilter,
-	query: { limit?: string | undefined; cursor?: string | undefined },
-) {
-	const list = `statements ${JSON.stringify(filter)}`;
-	const request = readPage(deps, list, query);
-	if (!request.ok) return request;
-	const page = await listStatements(deps.store.reader, filter, request.value);
-	return succeed({ body: writePage(deps, list, page, showStatement) });
+): OpenedList<z.output<typeof STATEMENT>> {
+	return {
+		name: `statements ${JSON.stringify(filter)}`,
+		async read(page) {
+			const { rows, next } = await listStatements(store.reader, filter, page);
+			return { items: rows.map(showStatement), next };
+		},
+	};
 }
 
 /** Answers one statement with its lines. With `partnerId` it must belong to that partner. */
@@ -116,13 +128,12 @@ export async function answerStatement(
 	});
 }
 
-export const STATEMENT_QUERY = {
+export const STATEMENT_FILTERS = {
 	month: z
 		.string()
 		.meta({ description: "Only statements of this month.", examples: ["2026-02"] })
 		.optional(),
 	state: z.enum(STATEMENT_STATES).optional(),
-	...PAGE_QUERY,
 };
 
 /** Parses the month of a query. The refusal names the parameter, because the sentence of `parseMonth` is for a form. */
@@ -141,13 +152,13 @@ export const BALANCES = z.strictObject({
 				due: SIGNED_AMOUNT.describe("Statements that are to be paid and are not paid yet."),
 				carried: SIGNED_AMOUNT.describe("The total of the newest statement, if it was carried forward."),
 			})
-			.meta({ id: "Balance", description: "A partner's account in one currency." }),
+			.meta({
+				id: "Balance",
+				description: "A partner's account in one currency.",
+				examples: [{ currency: "EUR", open: "35.00", due: "112.00", carried: "0.00" }],
+			}),
 	),
 });
-
-export const EXAMPLE_BALANCES: z.output<typeof BALANCES> = {
-	items: [{ currency: "EUR", open: "35.00", due: "112.00", carried: "0.00" }],
-};
 
 const ENTRY = z
 	.strictObject({
@@ -163,7 +174,22 @@ const ENTRY = z
 		reason: z.string().nullable(),
 		at: UTC_TIME,
 	})
-	.meta({ id: "Entry", description: "A line in a partner's account." });
+	.meta({
+		id: "Entry",
+		description: "A line in a partner's account.",
+		examples: [
+			{
+				kind: "EARNED",
+				amount: "10.39",
+				currency: "EUR",
+				programmeName: "Nordlicht",
+				conversionId: null,
+				statementId: null,
+				reason: null,
+				at: EXAMPLE.time,
+			},
+		],
+	});
 
 function showEntry(entry: ListedEntry): z.output<typeof ENTRY> {
 	const { kind, amount, currency, reason } = entry;
@@ -261,36 +287,31 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 			return tally.ok ? succeed({ body: showTotals(tally.value) }) : tally;
 		},
 	}),
-	route({
-		method: "GET",
+	list({
 		path: "/v1/network/statements",
 		right: "read",
 		operationId: "listStatements",
 		summary: "List statements of all partners, the newest first",
 		description: "Lists the statements that were issued.",
-		query: z.strictObject({
+		filters: {
 			partnerId: z
 				.string()
 				.meta({ examples: [EXAMPLE.partnerId] })
 				.optional(),
-			...STATEMENT_QUERY,
-		}),
-		answer: {
-			description: "The page.",
-			schema: pageOf(STATEMENT, "A page of statements."),
-			example: { items: [EXAMPLE_STATEMENT], next: null },
+			...STATEMENT_FILTERS,
 		},
-		faults: ["cursor", "resource", "payments"],
-		async handle({ query }, deps) {
-			const { partnerId, state } = query;
+		item: STATEMENT,
+		noun: "statements",
+		faults: ["resource", "payments"],
+		async open({ query: { partnerId, state, month } }, deps) {
 			const saysDue = state === undefined || state === "to_pay";
 			const compared = saysDue ? await refuseUncompared(deps.store.db) : succeed(true);
 			if (!compared.ok) return compared;
 			const partner = partnerId === undefined ? null : await findNamedPartner(deps.store.db, partnerId);
 			if (partner?.ok === false) return partner;
-			const month = readMonth(query.month);
-			if (!month.ok) return month;
-			return answerStatements(deps, { month: month.value, state, partnerId: partner?.value.id }, query);
+			const read = readMonth(month);
+			if (!read.ok) return read;
+			return succeed(openStatements(deps, { month: read.value, state, partnerId: partner?.value.id }));
 		},
 	}),
 	route({
@@ -301,11 +322,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		summary: "Show a statement",
 		description: "Shows a statement with the part of each programme.",
 		isResource: true,
-		answer: {
-			description: "The statement.",
-			schema: WHOLE_STATEMENT,
-			example: { statement: EXAMPLE_STATEMENT, lines: [] },
-		},
+		answer: { description: "The statement.", schema: WHOLE_STATEMENT },
 		faults: ["resource", "payments"],
 		async handle({ path }, deps) {
 			const answer = await answerStatement(deps, path["statementId"] ?? "");
@@ -321,7 +338,7 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 		operationId: "showBalances",
 		summary: "Show what a partner is owed",
 		description: "Shows the account of a partner by currency.",
-		answer: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
+		answer: { description: "The balances.", schema: BALANCES },
 		faults: ["resource", "payments"],
 		async handle({ path }, { store }) {
 			const partner = await findNamedPartner(store.db, path["partnerId"] ?? "");
@@ -331,37 +348,27 @@ export const MONEY_ROUTES: readonly TokenRoute[] = [
 			return succeed({ body: { items: await findBalances(store.reader, partner.value.id) } });
 		},
 	}),
-	route({
-		method: "GET",
+	list({
 		path: "/v1/network/partners/{partnerId}/entries",
 		right: "read",
 		operationId: "listEntries",
 		summary: "List the entries of a partner's account, the newest first",
 		description: "Everything that changed what the partner is owed.",
-		query: z.strictObject({ kind: z.enum(ENTRY_KINDS).optional(), ...PAGE_QUERY }),
-		answer: {
-			description: "The page.",
-			schema: pageOf(ENTRY, "A page of entries."),
-			example: {
-				items: [
-					{
-						...{ kind: "EARNED", amount: "10.39", currency: "EUR", programmeName: "Nordlicht" },
-						...{ conversionId: null, statementId: null, reason: null, at: EXAMPLE.time },
-					},
-				],
-				next: null,
-			},
-		},
-		faults: ["cursor", "resource"],
-		async handle({ path, query }, deps) {
-			const partner = await findNamedPartner(deps.store.db, path["partnerId"] ?? "");
+		filters: { kind: z.enum(ENTRY_KINDS).optional() },
+		item: ENTRY,
+		noun: "entries",
+		faults: ["resource"],
+		async open({ path, query: { kind } }, { store }) {
+			const partner = await findNamedPartner(store.db, path["partnerId"] ?? "");
 			if (!partner.ok) return partner;
 			const { id: partnerId } = partner.value;
-			const list = `entries of partner:${partnerId} ${query.kind ?? "all"}`;
-			const request = readPage(deps, list, query);
-			if (!request.ok) return request;
-			const page = await listEntries(deps.store.reader, { partnerId, kind: query.kind }, request.value);
-			return succeed({ body: writePage(deps, list, page, showEntry) });
+			return succeed({
+				name: `entries of partner:${partnerId} ${kind ?? "all"}`,
+				async read(page) {
+					const { rows, next } = await listEntries(store.reader, { partnerId, kind }, page);
+					return { items: rows.map(showEntry), next };
+				},
+			});
 		},
 	}),
 ];

@@ -21,20 +21,20 @@ import {
 	type SubTotalKey,
 	type SubTotals,
 } from "#modules/partners/use-cases/sub-totals.ts";
-import { EXAMPLE, PAGE_QUERY, PROGRAMME_ID, pageOf, readPage, timeOrNull, writePage } from "./fields.ts";
+import { create } from "./create-route.ts";
+import { EXAMPLE, PROGRAMME_ID, timeOrNull } from "./fields.ts";
+import { LINK, LINK_INPUT, linkCreation, showPartnerLink } from "./link-calls.ts";
+import { list } from "./list-route.ts";
 import {
 	answerStatement,
-	answerStatements,
 	BALANCES,
-	EXAMPLE_BALANCES,
-	EXAMPLE_STATEMENT,
+	openStatements,
 	readMonth,
 	requireCount,
 	STATEMENT,
-	STATEMENT_QUERY,
+	STATEMENT_FILTERS,
 	WHOLE_STATEMENT,
 } from "./money-calls.ts";
-import { createLink, EXAMPLE_LINK, LINK, LINK_INPUT, showPartnerLink } from "./partner-calls.ts";
 import { route, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
 
 /** Returns the id of the partner to which the token belongs. */
@@ -67,7 +67,20 @@ const OWN_PROGRAMME = z
 		joinedAt: UTC_TIME,
 		endedAt: UTC_TIME.nullable().describe("The time at which the partnership ended, or null."),
 	})
-	.meta({ id: "PartnerProgramme", description: "A programme of the partner." });
+	.meta({
+		id: "PartnerProgramme",
+		description: "A programme of the partner.",
+		examples: [
+			{
+				programId: EXAMPLE.programmeId,
+				name: "Nordlicht",
+				currency: "EUR",
+				clickDays: 30,
+				joinedAt: EXAMPLE.time,
+				endedAt: null,
+			},
+		],
+	});
 
 const OWN_CONVERSION = z
 	.strictObject({
@@ -89,6 +102,24 @@ const OWN_CONVERSION = z
 	.meta({
 		id: "PartnerConversion",
 		description: "A sale that is credited to the partner. It has no order ID.",
+		examples: [
+			{
+				id: EXAMPLE_CONVERSION_ID,
+				programId: EXAMPLE.programmeId,
+				status: "APPROVED",
+				eventType: "SALE",
+				commission: "10.39",
+				basketValue: null,
+				currency: "EUR",
+				reason: null,
+				creditedBy: "CLICK",
+				sub1: "newsletter",
+				sub2: "",
+				sub3: "",
+				occurredAt: EXAMPLE.time,
+				decidedAt: EXAMPLE.time,
+			},
+		],
 	});
 
 function showOwn(row: CreditedConversion): z.output<typeof OWN_CONVERSION> {
@@ -110,7 +141,7 @@ function showOwn(row: CreditedConversion): z.output<typeof OWN_CONVERSION> {
 	};
 }
 
-const CONVERSIONS_QUERY = z.strictObject({
+const CONVERSION_FILTERS = {
 	programId: z
 		.string()
 		.meta({ examples: [EXAMPLE.programmeId] })
@@ -120,8 +151,7 @@ const CONVERSIONS_QUERY = z.strictObject({
 	occurredBefore: momentField("Only sales before this time.").optional(),
 	decidedFrom: momentField("Only sales that were decided at this time or later.").optional(),
 	decidedBefore: momentField("Only sales that were decided before this time.").optional(),
-	...PAGE_QUERY,
-});
+};
 
 const MOMENTS = ["occurredFrom", "occurredBefore", "decidedFrom", "decidedBefore"] as const;
 
@@ -146,7 +176,7 @@ const TOTALS_QUERY = z.strictObject({
 });
 
 const TOTALS = z.strictObject({
-	countedAt: UTC_TIME,
+	countedAt: UTC_TIME.meta({ examples: [EXAMPLE.time] }),
 	items: z.array(
 		z
 			.strictObject({
@@ -162,6 +192,18 @@ const TOTALS = z.strictObject({
 			.meta({
 				id: "PartnerTotal",
 				description: "The sum of a group. Fields that the totals are not grouped by are null.",
+				examples: [
+					{
+						day: "2026-03-01",
+						sub1: "newsletter",
+						sub2: null,
+						sub3: null,
+						currency: "EUR",
+						status: "APPROVED",
+						count: 3,
+						commission: "31.17",
+					},
+				],
 			}),
 	),
 });
@@ -216,14 +258,6 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		answer: {
 			description: "The programmes.",
 			schema: z.strictObject({ items: z.array(OWN_PROGRAMME) }),
-			example: {
-				items: [
-					{
-						...{ programId: EXAMPLE.programmeId, name: "Nordlicht", currency: "EUR", clickDays: 30 },
-						...{ joinedAt: EXAMPLE.time, endedAt: null },
-					},
-				],
-			},
 		},
 		faults: [],
 		async handle(call, deps) {
@@ -239,40 +273,23 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 			return succeed({ body: { items } });
 		},
 	}),
-	route({
-		method: "GET",
+	list({
 		path: "/v1/partner/conversions",
 		right: "partner",
 		operationId: "listOwnConversions",
 		summary: "List your conversions, the latest sale first",
 		description: "Lists the sales that are credited to you. Tests are left out.",
-		query: CONVERSIONS_QUERY,
-		answer: {
-			description: "The page.",
-			schema: pageOf(OWN_CONVERSION, "A page of conversions."),
-			example: {
-				items: [
-					{
-						...{ id: EXAMPLE_CONVERSION_ID, programId: EXAMPLE.programmeId, status: "APPROVED" },
-						...{ eventType: "SALE", commission: "10.39", basketValue: null, currency: "EUR", reason: null },
-						...{ creditedBy: "CLICK", sub1: "newsletter", sub2: "", sub3: "" },
-						...{ occurredAt: EXAMPLE.time, decidedAt: EXAMPLE.time },
-					},
-				],
-				next: null,
-			},
-		},
-		faults: ["cursor", "resource"],
-		async handle(call, deps) {
+		filters: CONVERSION_FILTERS,
+		item: OWN_CONVERSION,
+		noun: "conversions",
+		faults: ["resource"],
+		async open(call, deps) {
 			const { query } = call;
 			const all = await partnershipsOf(deps, call);
 			const chosen = query.programId === undefined ? null : inProgramme(all, query.programId);
 			if (chosen?.ok === false) return chosen;
 			const times = parseMoments(MOMENTS, query);
 			if (!times.ok) return times;
-			const list = `own conversions of partner:${partnerIdOf(call)} ${query.programId ?? "all"}`;
-			const request = readPage(deps, list, query);
-			if (!request.ok) return request;
 			const filter = {
 				partnerships: chosen === null ? all : [chosen.value],
 				status: query.status,
@@ -281,8 +298,13 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 				decidedFromMs: times.value.decidedFrom,
 				decidedBeforeMs: times.value.decidedBefore,
 			};
-			const page = await listCredited(deps.store.reader, filter, request.value);
-			return succeed({ body: writePage(deps, list, page, showOwn) });
+			return succeed({
+				name: `own conversions of partner:${partnerIdOf(call)} ${query.programId ?? "all"}`,
+				async read(page) {
+					const { rows, next } = await listCredited(deps.store.reader, filter, page);
+					return { items: rows.map(showOwn), next };
+				},
+			});
 		},
 	}),
 	route({
@@ -293,19 +315,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "Show your totals by day and sub ID",
 		description: `Adds up the sales of at most ${MAX_SUB_TOTAL_DAYS} days, by status and currency. Totals are counted in the background. While the first count runs, the answer is 503 with \`Retry-After\`.`,
 		query: TOTALS_QUERY,
-		answer: {
-			description: "The totals.",
-			schema: TOTALS,
-			example: {
-				countedAt: EXAMPLE.time,
-				items: [
-					{
-						...{ day: "2026-03-01", sub1: "newsletter", sub2: null, sub3: null, currency: "EUR" },
-						...{ status: "APPROVED", count: 3, commission: "31.17" },
-					},
-				],
-			},
-		},
+		answer: { description: "The totals.", schema: TOTALS },
 		faults: [],
 		async handle(call, deps) {
 			const { timeZone: zone } = await deps.network.read();
@@ -320,72 +330,62 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 			return refuse("invalid_field", text, "by");
 		},
 	}),
-	route({
-		method: "GET",
+	list({
 		path: "/v1/partner/links",
 		right: "partner",
 		operationId: "listOwnLinks",
 		summary: "List your links, the newest first",
 		description: "Lists the links of all your programmes.",
-		query: z.strictObject(PAGE_QUERY),
-		answer: {
-			description: "The page.",
-			schema: pageOf(LINK, "A page of links."),
-			example: { items: [EXAMPLE_LINK], next: null },
-		},
-		faults: ["cursor"],
-		async handle(call, deps) {
-			const list = `own links of partner:${partnerIdOf(call)}`;
-			const request = readPage(deps, list, call.query);
-			if (!request.ok) return request;
+		item: LINK,
+		noun: "links",
+		async open(call, deps) {
 			const partnerships = await partnershipsOf(deps, call);
 			const ids = partnerships.map(({ id }) => id);
 			const programIds = new Map(partnerships.map((each) => [each.id, each.programme_public_id]));
-			const page = await pagePartnerLinks(deps.store.db, ids, request.value);
-			const show = (link: (typeof page.rows)[number]) =>
-				showPartnerLink(deps, link, programIds.get(link.partnership_id) ?? "");
-			return succeed({ body: writePage(deps, list, page, show) });
+			return succeed({
+				name: `own links of partner:${partnerIdOf(call)}`,
+				async read(page) {
+					const { rows, next } = await pagePartnerLinks(deps.store.db, ids, page);
+					const items = rows.map((link) =>
+						showPartnerLink(deps, link, programIds.get(link.partnership_id) ?? ""),
+					);
+					return { items, next };
+				},
+			});
 		},
 	}),
-	route({
-		method: "POST",
+	create({
 		path: "/v1/partner/links",
 		right: "partner",
 		operationId: "createOwnLink",
 		summary: "Create a link",
 		description: "The link leads to a page at one of the programme's confirmed hosts.",
-		body: z.strictObject({
+		fields: {
 			...LINK_INPUT,
 			programId: z.string().meta({ examples: [EXAMPLE.programmeId] }),
-		}),
+		},
 		sample: { programId: EXAMPLE.programmeId, target: "https://nordlicht.example/", code: "summer" },
-		creates: true,
-		answer: { description: "The link.", schema: LINK, example: EXAMPLE_LINK },
-		faults: ["resource", "reference", "value"],
-		async handle(call, deps) {
+		faults: ["resource"],
+		answer: { description: "The link.", schema: LINK },
+		async open(call, deps) {
 			const found = inProgramme(await partnershipsOf(deps, call), call.body.programId);
-			return found.ok ? createLink(deps, call, found.value) : found;
+			return found.ok ? succeed(linkCreation(deps, found.value, call.body)) : found;
 		},
 	}),
-	route({
-		method: "GET",
+	list({
 		path: "/v1/partner/statements",
 		right: "partner",
 		operationId: "listOwnStatements",
 		summary: "List your statements, the newest first",
 		description: "Lists what you earned up to the end of each month, and whether it was paid.",
-		query: z.strictObject(STATEMENT_QUERY),
-		answer: {
-			description: "The page.",
-			schema: pageOf(STATEMENT, "A page of statements."),
-			example: { items: [EXAMPLE_STATEMENT], next: null },
-		},
-		faults: ["cursor"],
-		async handle(call, deps) {
-			const month = readMonth(call.query.month);
-			if (!month.ok) return month;
-			const filter = { month: month.value, state: call.query.state, partnerId: partnerIdOf(call) };
-			return answerStatements(deps, filter, call.query);
+		filters: STATEMENT_FILTERS,
+		item: STATEMENT,
+		noun: "statements",
+		async open(call, deps) {
+			const { month, state } = call.query;
+			const read = readMonth(month);
+			if (!read.ok) return read;
+			return succeed(openStatements(deps, { month: read.value, state, partnerId: partnerIdOf(call) }));
 		},
 	}),
 	route({
@@ -396,11 +396,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		summary: "Show one of your statements",
 		description: "Shows a statement with the part of each programme.",
 		isResource: true,
-		answer: {
-			description: "The statement.",
-			schema: WHOLE_STATEMENT,
-			example: { statement: EXAMPLE_STATEMENT, lines: [] },
-		},
+		answer: { description: "The statement.", schema: WHOLE_STATEMENT },
 		faults: ["resource"],
 		handle: (call, deps) => answerStatement(deps, call.path["statementId"] ?? "", partnerIdOf(call)),
 	}),
@@ -411,7 +407,7 @@ export const OWN_ROUTES: readonly TokenRoute[] = [
 		operationId: "showOwnBalances",
 		summary: "Show what you are owed",
 		description: "Shows your account by currency.",
-		answer: { description: "The balances.", schema: BALANCES, example: EXAMPLE_BALANCES },
+		answer: { description: "The balances.", schema: BALANCES },
 		faults: [],
 		async handle(call, { store }) {
 			return succeed({ body: { items: await findBalances(store.reader, partnerIdOf(call)) } });

@@ -25,23 +25,24 @@ import type { Db } from "#core/store/store.ts";
 import { sayHost } from "#modules/partners/domain/click.ts";
 import { findListedHosts, type ListedHost, listLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { type PartnerTermsInput, savePartnerTerms } from "#modules/partners/use-cases/terms.ts";
+import { create, creation } from "./create-route.ts";
 import {
+	ARCHIVED,
 	EXAMPLE,
 	nameWireField,
-	PAGE_QUERY,
 	PROGRAMME_ID,
-	pageOf,
 	RATE,
 	RATE_INPUT,
-	REFERENCE,
 	rateText,
-	readPage,
+	SEARCH,
+	SENT_LINK,
+	showLink,
 	showRate,
 	timeOrNull,
-	writeNext,
 } from "./fields.ts";
-import { route, type TokenAnswer, type TokenRoute } from "./route.ts";
-import { createOnce, ifUnchanged } from "./transaction.ts";
+import { list } from "./list-route.ts";
+import { resource } from "./resource.ts";
+import { route, type TokenRoute } from "./route.ts";
 
 const PATH = "/v1/network/programmes";
 /** Maximum number of revoked keys in the list, in addition to all usable ones. */
@@ -108,25 +109,40 @@ const PROGRAMME = z
 		createdAt: UTC_TIME,
 		archivedAt: UTC_TIME.nullable().describe("The time at which staff archived the programme, or null."),
 	})
-	.meta({ id: "Programme", description: "A programme with its terms." });
-
-const EXAMPLE_PROGRAMME: z.output<typeof PROGRAMME> = {
-	id: EXAMPLE.programmeId,
-	name: "Nordlicht",
-	currency: "EUR",
-	commission: { percent: "8", fixed: "0.00" },
-	networkFee: { percent: "2", fixed: "0.00" },
-	eventRates: [],
-	...{ approvalDays: 30, approvalDaysMin: 0, approvalDaysMax: 90, parksPixels: true, parkedDays: 30 },
-	...{ basketRule: "TOTAL", basketNote: "" },
-	partners: {
-		...{ creditsPartners: true, clickDays: 30, clickParameter: "rbclick", showsBaskets: false },
-		...{ takesApplications: false, isListed: false, terms: "", hosts: ["nordlicht.example"] },
-		waitingHosts: [],
-	},
-	createdAt: EXAMPLE.time,
-	archivedAt: null,
-};
+	.meta({
+		id: "Programme",
+		description: "A programme with its terms.",
+		examples: [
+			{
+				id: EXAMPLE.programmeId,
+				name: "Nordlicht",
+				currency: "EUR",
+				commission: { percent: "8", fixed: "0.00" },
+				networkFee: { percent: "2", fixed: "0.00" },
+				eventRates: [],
+				approvalDays: 30,
+				approvalDaysMin: 0,
+				approvalDaysMax: 90,
+				parksPixels: true,
+				parkedDays: 30,
+				basketRule: "TOTAL",
+				basketNote: "",
+				partners: {
+					creditsPartners: true,
+					clickDays: 30,
+					clickParameter: "rbclick",
+					showsBaskets: false,
+					takesApplications: false,
+					isListed: false,
+					terms: "",
+					hosts: ["nordlicht.example"],
+					waitingHosts: [],
+				},
+				createdAt: EXAMPLE.time,
+				archivedAt: null,
+			},
+		],
+	});
 
 /** Reads a programme as the API shows it. */
 async function showProgramme(db: Db, programme: Programme): Promise<z.output<typeof PROGRAMME>> {
@@ -176,13 +192,14 @@ export async function findNamed(db: Db, publicId: string): Promise<Result<Progra
 	return programme === undefined ? unknownProgramme(publicId) : succeed(programme);
 }
 
-async function answerProgramme(
-	db: Db,
-	publicId: string,
-): Promise<Result<TokenAnswer<z.output<typeof PROGRAMME>>>> {
-	const found = await findNamed(db, publicId);
-	return found.ok ? succeed({ body: await showProgramme(db, found.value) }) : found;
-}
+const programme = resource({
+	path: `${PATH}/{programmeId}`,
+	id: "programmeId",
+	noun: "programme",
+	schema: PROGRAMME,
+	find: findNamed,
+	show: showProgramme,
+});
 
 /** Terms of a request. On a change, every field is optional and only the given ones change. */
 const TERMS_INPUT = {
@@ -202,8 +219,7 @@ const TERMS_INPUT = {
 	basketNote: z.string().optional(),
 };
 
-const CREATION = z.strictObject({
-	reference: REFERENCE,
+const CREATION = {
 	...TERMS_INPUT,
 	currency: z.string().meta({ examples: ["EUR"] }),
 	approvalDays: z.int().default(30),
@@ -215,7 +231,7 @@ const CREATION = z.strictObject({
 			examples: ["owner@nordlicht.example"],
 		})
 		.optional(),
-});
+};
 
 const CHANGE = z.strictObject(TERMS_INPUT).partial();
 
@@ -244,19 +260,6 @@ function termsOf(fields: TermsFields, currency: string): Partial<TermsInput> {
 	return definedOf(terms);
 }
 
-export const SENT_LINK = z
-	.strictObject({
-		email: z.string().meta({ examples: ["owner@nordlicht.example"] }),
-		isMailed: z.boolean().describe("True if the invitation is mailed."),
-		link: z
-			.string()
-			.nullable()
-			.describe(
-				"The one-time link of the invitation, which is shown only now. Null if the person can already sign in.",
-			),
-	})
-	.meta({ id: "Invitation", description: "An invitation that was sent." });
-
 /** Names of fields in a call, by the names that the use cases give them in faults. */
 const WIRE_FIELDS: Readonly<Record<string, string>> = {
 	commission: "commission.percent",
@@ -267,8 +270,8 @@ const WIRE_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** Terms that must be there when a programme is created. */
-function readOpening(body: z.output<typeof CREATION>) {
-	const { currency, ownerEmail, reference: _, name, commission, networkFee, ...rest } = body;
+function readOpening(body: z.output<z.ZodObject<typeof CREATION>>) {
+	const { currency, ownerEmail, name, commission, networkFee, ...rest } = body;
 	const { approvalDays, parksPixels } = rest;
 	return {
 		...termsOf(rest, currency.trim().toUpperCase()),
@@ -284,160 +287,6 @@ const CREATED_PROGRAMME = z.strictObject({
 		"The owner's invitation. Null without an owner, and if an earlier call with the same reference created the programme.",
 	),
 });
-
-const programmeRoutes: readonly TokenRoute[] = [
-	route({
-		method: "GET",
-		path: PATH,
-		right: "read",
-		operationId: "listProgrammes",
-		summary: "List programmes, the newest first",
-		description: "Lists all programmes that are not archived, or those that are.",
-		query: z.strictObject({
-			search: z.string().meta({ description: "A part of the name, or an ID." }).optional(),
-			archived: z
-				.enum(["true", "false"])
-				.meta({ description: "`true` for archived programmes only." })
-				.optional(),
-			...PAGE_QUERY,
-		}),
-		answer: {
-			description: "The page.",
-			schema: pageOf(PROGRAMME, "A page of programmes."),
-			example: { items: [EXAMPLE_PROGRAMME], next: null },
-		},
-		faults: ["cursor"],
-		async handle({ query }, deps) {
-			const { db } = deps.store;
-			const isArchived = query.archived === "true";
-			const list = `network programmes${isArchived ? ", archived" : ""}`;
-			const request = readPage(deps, list, query);
-			if (!request.ok) return request;
-			const page = await listProgrammes(db, { ...request.value, isArchived, search: query.search });
-			const ids = page.rows.map(({ id }) => id);
-			const programmes = await findProgrammesById(db, ids);
-			const hosts = await findListedHosts(db, ids);
-			const items = ids.flatMap((id) => {
-				const programme = programmes.get(id);
-				return programme === undefined ? [] : describeProgramme(programme, hosts.get(id) ?? []);
-			});
-			return succeed({ body: { items, next: writeNext(deps, list, page.next) } });
-		},
-	}),
-	route({
-		method: "POST",
-		path: PATH,
-		right: "manage",
-		operationId: "createProgramme",
-		summary: "Create a programme, and invite its owner",
-		description:
-			"Creates a programme with its terms. With `ownerEmail` the owner is invited in the same step, and nothing is created if that is refused. Partner settings are changed afterwards.",
-		body: CREATION,
-		sample: {
-			reference: "shop-17",
-			name: "Nordlicht",
-			currency: "EUR",
-			commission: { percent: "8" },
-			networkFee: { percent: "2" },
-			ownerEmail: "owner@nordlicht.example",
-		},
-		creates: true,
-		answer: {
-			description: "The programme.",
-			schema: CREATED_PROGRAMME,
-			example: { programme: EXAMPLE_PROGRAMME, owner: null },
-		},
-		faults: ["sale", "event type", "reference", "value"],
-		async handle(call, deps) {
-			const { body } = call;
-			const created = await createOnce(deps, call, "createProgramme", {
-				create: (actor) =>
-					openProgramme(
-						deps,
-						{ kind: "invited", actor, mails: deps.mails, publicUrl: deps.publicUrl },
-						readOpening(body),
-					),
-				idOf: ({ programme }) => programme.public_id,
-			});
-			if (!created.ok) return nameWireField(created, WIRE_FIELDS);
-			const { id, result } = created.value;
-			const programme = await answerProgramme(deps.store.db, id);
-			if (!programme.ok) return programme;
-			const owner = result?.owner ?? null;
-			const invited = owner === null ? null : showLink(owner);
-			return succeed({ body: { programme: programme.value.body, owner: invited }, isNew: result !== null });
-		},
-	}),
-	route({
-		method: "GET",
-		path: `${PATH}/{programmeId}`,
-		right: "read",
-		operationId: "showProgramme",
-		summary: "Show a programme",
-		description: "Shows a programme with its terms and its settings for partners.",
-		isResource: true,
-		answer: { description: "The programme.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["resource"],
-		handle: ({ path }, { store }) => answerProgramme(store.db, path["programmeId"] ?? ""),
-	}),
-	route({
-		method: "PATCH",
-		path: `${PATH}/{programmeId}`,
-		right: "manage",
-		operationId: "changeProgramme",
-		summary: "Change the terms of a programme",
-		description:
-			"Changes the given terms and leaves the others as they are. Changes apply to conversions that are recorded from now on. The currency never changes.",
-		body: CHANGE,
-		sample: { commission: { percent: "9" } },
-		isResource: true,
-		answer: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["sale", "event type", "resource", "precondition", "value"],
-		async handle(call, deps) {
-			const { body } = call;
-			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
-			if (!found.ok) return found;
-			const { id, public_id: publicId, currency } = found.value;
-			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
-			const changed = await changeProgramme(deps, holder, id, termsOf(body, currency));
-			if (!changed.ok) return nameWireField(changed, WIRE_FIELDS);
-			return answerProgramme(deps.store.db, publicId);
-		},
-	}),
-	route({
-		method: "PATCH",
-		path: `${PATH}/{programmeId}/partners`,
-		right: "manage",
-		operationId: "changePartnerSettings",
-		summary: "Change a programme's settings for partners",
-		description:
-			"Changes the given settings and leaves the others as they are. `hosts` replaces the list of confirmed hosts. Those in `waitingHosts` stay there, also if `hosts` names them.",
-		body: SETTINGS_CHANGE,
-		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
-		isResource: true,
-		answer: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["resource", "precondition", "value"],
-		async handle(call, deps) {
-			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
-			if (!found.ok) return found;
-			const { id, public_id: publicId } = found.value;
-			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
-			const saved = await savePartnerTerms(deps, holder, id, typedSettings(call.body), {
-				keepsWaitingHosts: true,
-			});
-			if (!saved.ok) return saved;
-			return answerProgramme(deps.store.db, publicId);
-		},
-	}),
-	archiveRoute("archiveProgramme", "archive", "Archive a programme", archiveProgramme),
-	archiveRoute("resumeProgramme", "resume", "Resume an archived programme", resumeProgramme),
-];
-
-/** Reads a programme as it is answered, for a comparison with If-Match. */
-async function readProgramme(db: Db, publicId: string): Promise<unknown> {
-	const programme = await answerProgramme(db, publicId);
-	return programme.ok ? programme.value.body : null;
-}
 
 /** Returns the fields that were given, without those that are undefined. */
 function definedOf<Fields extends object>(
@@ -463,34 +312,118 @@ function typedSettings(settings: z.output<typeof SETTINGS_CHANGE>): Partial<Part
 	});
 }
 
-function archiveRoute(
-	operationId: string,
-	verb: "archive" | "resume",
-	summary: string,
-	work: typeof archiveProgramme,
-): TokenRoute {
-	const rule =
-		verb === "archive"
-			? "It takes no new sales and disappears from the lists. This needs that no conversion is open."
-			: "It takes sales again.";
-	return route({
-		method: "POST",
-		path: `${PATH}/{programmeId}/${verb}`,
-		right: "manage",
-		operationId,
-		summary,
-		description: `${rule} If it is repeated, nothing changes.`,
-		isResource: true,
-		answer: { description: "The programme as it is now.", schema: PROGRAMME, example: EXAMPLE_PROGRAMME },
-		faults: ["resource", "precondition", "value"],
-		async handle(call, deps) {
-			const publicId = call.path["programmeId"] ?? "";
-			const holder = ifUnchanged(call, (trx) => readProgramme(trx, publicId));
-			const done = await work(deps, holder, publicId);
-			return done.ok ? answerProgramme(deps.store.db, publicId) : done;
+const programmeRoutes: readonly TokenRoute[] = [
+	list({
+		path: PATH,
+		right: "read",
+		operationId: "listProgrammes",
+		summary: "List programmes, the newest first",
+		description: "Lists all programmes that are not archived, or those that are.",
+		filters: {
+			search: SEARCH.optional(),
+			archived: ARCHIVED.meta({ description: "`true` for archived programmes only." }).optional(),
 		},
-	});
-}
+		item: PROGRAMME,
+		noun: "programmes",
+		async open({ query }, { store: { db } }) {
+			const isArchived = query.archived === "true";
+			return succeed({
+				name: `network programmes${isArchived ? ", archived" : ""}`,
+				async read(page) {
+					const { rows, next } = await listProgrammes(db, { ...page, isArchived, search: query.search });
+					const ids = rows.map(({ id }) => id);
+					const programmes = await findProgrammesById(db, ids);
+					const hosts = await findListedHosts(db, ids);
+					const items = ids.flatMap((id) => {
+						const found = programmes.get(id);
+						return found === undefined ? [] : describeProgramme(found, hosts.get(id) ?? []);
+					});
+					return { items, next };
+				},
+			});
+		},
+	}),
+	create({
+		path: PATH,
+		right: "manage",
+		operationId: "createProgramme",
+		summary: "Create a programme, and invite its owner",
+		description:
+			"Creates a programme with its terms. With `ownerEmail` the owner is invited in the same step, and nothing is created if that is refused. Partner settings are changed afterwards.",
+		fields: CREATION,
+		sample: {
+			reference: "shop-17",
+			name: "Nordlicht",
+			currency: "EUR",
+			commission: { percent: "8" },
+			networkFee: { percent: "2" },
+			ownerEmail: "owner@nordlicht.example",
+		},
+		faults: ["sale", "event type"],
+		answer: { description: "The programme.", schema: CREATED_PROGRAMME },
+		async open({ body }, deps) {
+			const { mails, publicUrl } = deps;
+			return creation({
+				async create(actor) {
+					const invitation = { kind: "invited", actor, mails, publicUrl } as const;
+					const opened = await openProgramme(deps, invitation, readOpening(body));
+					return opened.ok ? opened : nameWireField(opened, WIRE_FIELDS);
+				},
+				idOf: (opened) => opened.programme.public_id,
+				async show(id, opened) {
+					const shown = await programme.read(deps.store.db, id);
+					if (!shown.ok) return shown;
+					const owner = opened?.owner ?? null;
+					return succeed({ programme: shown.value, owner: owner && showLink(owner) });
+				},
+			});
+		},
+	}),
+	programme.show({
+		operationId: "showProgramme",
+		summary: "Show a programme",
+		description: "Shows a programme with its terms and its settings for partners.",
+	}),
+	programme.change({
+		operationId: "changeProgramme",
+		summary: "Change the terms of a programme",
+		description:
+			"Changes the given terms and leaves the others as they are. Changes apply to conversions that are recorded from now on. The currency never changes.",
+		body: CHANGE,
+		sample: { commission: { percent: "9" } },
+		faults: ["sale", "event type"],
+		async change({ id, currency }, { body }, deps, holder) {
+			const changed = await changeProgramme(deps, holder, id, termsOf(body, currency));
+			return changed.ok ? changed : nameWireField(changed, WIRE_FIELDS);
+		},
+	}),
+	programme.change({
+		at: "PATCH /partners",
+		operationId: "changePartnerSettings",
+		summary: "Change a programme's settings for partners",
+		description:
+			"Changes the given settings and leaves the others as they are. `hosts` replaces the list of confirmed hosts. Those in `waitingHosts` stay there, also if `hosts` names them.",
+		body: SETTINGS_CHANGE,
+		sample: { creditsPartners: true, hosts: ["nordlicht.example"] },
+		change: ({ id }, { body }, deps, holder) =>
+			savePartnerTerms(deps, holder, id, typedSettings(body), { keepsWaitingHosts: true }),
+	}),
+	programme.change({
+		at: "POST /archive",
+		operationId: "archiveProgramme",
+		summary: "Archive a programme",
+		description:
+			"It takes no new sales and disappears from the lists. This needs that no conversion is open. If it is repeated, nothing changes.",
+		change: ({ public_id: publicId }, _call, deps, holder) => archiveProgramme(deps, holder, publicId),
+	}),
+	programme.change({
+		at: "POST /resume",
+		operationId: "resumeProgramme",
+		summary: "Resume an archived programme",
+		description: "It takes sales again. If it is repeated, nothing changes.",
+		change: ({ public_id: publicId }, _call, deps, holder) => resumeProgramme(deps, holder, publicId),
+	}),
+];
 
 const KEY = z
 	.strictObject({
@@ -504,23 +437,41 @@ const KEY = z
 		lastUsedAt: UTC_TIME.nullable().describe("Accurate to five minutes."),
 		revokedAt: UTC_TIME.nullable(),
 	})
-	.meta({ id: "ApiKey", description: "An API key of a programme, without the key itself." });
+	.meta({
+		id: "ApiKey",
+		description: "An API key of a programme, without the key itself.",
+		examples: [
+			{
+				id: EXAMPLE.keyId,
+				name: "Shop server",
+				hint: "1a2b",
+				right: "report",
+				createdAt: EXAMPLE.time,
+				lastUsedAt: null,
+				revokedAt: null,
+			},
+		],
+	});
 
-const EXAMPLE_KEY: z.output<typeof KEY> = {
-	...{ id: EXAMPLE.keyId, name: "Shop server", hint: "1a2b", right: "report", createdAt: EXAMPLE.time },
-	...{ lastUsedAt: null, revokedAt: null },
-};
+const KEY_ID = z.string().meta({ examples: [EXAMPLE.keyId] });
 
 const ISSUED_KEY = z.strictObject({
-	id: z.string(),
+	id: KEY_ID,
 	key: z
 		.string()
 		.nullable()
-		.describe("The key, which is shown only now. Null if an earlier call with the same reference issued it."),
+		.meta({
+			description:
+				"The key, which is shown only now. Null if an earlier call with the same reference issued it.",
+			examples: ["rbk_example"],
+		}),
 	secret: z
 		.string()
 		.nullable()
-		.describe("The signing secret, which comes with the programme's first key and is shown only now."),
+		.meta({
+			description: "The signing secret, which comes with the programme's first key and is shown only now.",
+			examples: ["rbs_example"],
+		}),
 });
 
 function showKey(key: ListedKey): z.output<typeof KEY> {
@@ -548,7 +499,6 @@ const keyRoutes: readonly TokenRoute[] = [
 		answer: {
 			description: "The keys.",
 			schema: z.strictObject({ items: z.array(KEY) }),
-			example: { items: [EXAMPLE_KEY] },
 		},
 		faults: ["resource"],
 		async handle({ path }, { store }) {
@@ -558,41 +508,29 @@ const keyRoutes: readonly TokenRoute[] = [
 			return succeed({ body: { items: keys.map(showKey) } });
 		},
 	}),
-	route({
-		method: "POST",
+	create({
 		path: KEYS_PATH,
 		right: "manage",
 		operationId: "issueKey",
 		summary: "Issue an API key",
 		description:
 			"Issues a key with which the shop's server reports sales. The first key comes with the signing secret. Only owners issue keys that approve and reject.",
-		body: z.strictObject({
-			reference: REFERENCE,
+		fields: {
 			name: z
 				.string()
 				.meta({ description: "A number by default.", examples: ["Shop server"] })
 				.default(""),
 			right: z.enum(["report", "decide"]).default("report"),
-		}),
-		sample: { reference: "shop-17-key", name: "Shop server" },
-		creates: true,
-		answer: {
-			description: "The key, which is shown only now.",
-			schema: ISSUED_KEY,
-			example: { id: EXAMPLE.keyId, key: "rbk_example", secret: "rbs_example" },
 		},
-		faults: ["resource", "reference", "value"],
-		async handle(call, deps) {
-			const { name, right } = call.body;
-			const publicId = call.path["programmeId"] ?? "";
-			const issued = await createOnce(deps, call, "issueKey", {
-				create: (holder) => issueKey(deps, publicId, holder, { name, right }),
+		sample: { reference: "shop-17-key", name: "Shop server" },
+		faults: ["resource"],
+		answer: { description: "The key, which is shown only now.", schema: ISSUED_KEY },
+		async open({ path, body }, deps) {
+			return creation({
+				create: (holder) => issueKey(deps, path["programmeId"] ?? "", holder, body),
 				idOf: ({ keyId }) => keyId,
+				show: (id, issued) => succeed({ id, key: issued?.key ?? null, secret: issued?.secret ?? null }),
 			});
-			if (!issued.ok) return issued;
-			const { id, result } = issued.value;
-			const body = { id, key: result?.key ?? null, secret: result?.secret ?? null };
-			return succeed({ body, isNew: result !== null });
 		},
 	}),
 	route({
@@ -604,8 +542,7 @@ const keyRoutes: readonly TokenRoute[] = [
 		description: "Requests with the key are refused from this moment on. A revoked key cannot be restored.",
 		answer: {
 			description: "The key is revoked.",
-			schema: z.strictObject({ id: z.string() }),
-			example: { id: EXAMPLE.keyId },
+			schema: z.strictObject({ id: KEY_ID }),
 		},
 		faults: ["resource"],
 		async handle({ path, holder }, deps) {
@@ -617,51 +554,30 @@ const keyRoutes: readonly TokenRoute[] = [
 ];
 
 const personRoutes: readonly TokenRoute[] = [
-	route({
-		method: "POST",
+	create({
 		path: `${PATH}/{programmeId}/people`,
 		right: "manage",
 		operationId: "inviteToProgramme",
 		summary: "Invite a person to a programme",
 		description:
 			"Invites an owner, a developer or a viewer. A person who has an account gets access at once. If the person was invited with the same role and has not joined yet, a new invitation replaces the old one.",
-		body: z.strictObject({
-			reference: REFERENCE,
+		fields: {
 			email: z.string().meta({ examples: ["owner@nordlicht.example"] }),
 			role: z.enum(PROGRAMME_ROLES).default("owner"),
-		}),
-		sample: { email: "owner@nordlicht.example", role: "owner" },
-		creates: true,
-		answer: {
-			description: "The invitation.",
-			schema: SENT_LINK,
-			example: { email: "owner@nordlicht.example", isMailed: true, link: null },
 		},
-		faults: ["resource", "reference", "value"],
-		async handle(call, deps) {
-			const found = await findNamed(deps.store.db, call.path["programmeId"] ?? "");
+		sample: { email: "owner@nordlicht.example", role: "owner" },
+		faults: ["resource"],
+		answer: { description: "The invitation.", schema: SENT_LINK },
+		async open({ path, body: { email, role } }, deps) {
+			const found = await findNamed(deps.store.db, path["programmeId"] ?? "");
 			if (!found.ok) return found;
-			const { email, role } = call.body;
-			const invited = await createOnce(deps, call, "inviteToProgramme", {
+			return creation({
 				create: (holder) => inviteToProgramme(deps, holder, found.value, { email, role }),
 				idOf: (sent) => sent.email,
+				show: (id, sent) => succeed(showLink(sent ?? { email: id, isMailed: false, link: null })),
 			});
-			if (!invited.ok) return invited;
-			const { id, result } = invited.value;
-			const body = result === null ? { email: id, isMailed: false, link: null } : showLink(result);
-			return succeed({ body, isNew: result !== null });
 		},
 	}),
 ];
-
-/** Shows an invitation. The API shows the link to the network's programs, as the page shows it to staff. */
-export function showLink(sent: {
-	email: string;
-	isMailed: boolean;
-	link: string | null;
-}): z.output<typeof SENT_LINK> {
-	const { email, isMailed, link } = sent;
-	return { email, isMailed, link };
-}
 
 export const PROGRAMME_ROUTES: readonly TokenRoute[] = [...programmeRoutes, ...keyRoutes, ...personRoutes];

@@ -58,6 +58,13 @@ export interface TokenRoute extends TokenCallDescription {
 	handle(call: TokenCall<unknown, unknown>, deps: TokenApiDeps): Promise<Result<TokenAnswer<unknown>>>;
 }
 
+/** Words about a call that every form of call takes. */
+export interface RouteWords
+	extends Pick<TokenCallDescription, "path" | "right" | "operationId" | "summary" | "description"> {
+	/** Kinds of faults besides those of every call of this form. */
+	faults?: TokenCallDescription["faults"];
+}
+
 interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodObject, Answer extends z.ZodType>
 	extends Omit<TokenCallDescription, "caller" | "tag" | "answers" | "isResource"> {
 	query?: Query;
