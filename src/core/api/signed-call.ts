@@ -56,157 +56,174 @@ export type SignedCalls = ReturnType<typeof createSignedCalls>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", ...SAFE_HEADERS };
 
-export function createSignedCalls(
-	deps: AppDeps,
-	{
-		callers,
-		intake,
-		refusals,
-		admission,
-	}: { callers: Callers; intake: Intake; refusals: RefusalLog; admission: Admission },
-) {
-	const { clock, log, metrics } = deps;
+interface SharedParts {
+	callers: Callers;
+	intake: Intake;
+	refusals: RefusalLog;
+	admission: Admission;
+}
 
-	/**
-	 * Answers a call that only reads. It waits in the same queue as page requests, in which each programme
-	 * counts as one client.
-	 */
-	async function answerRead(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
-		const key = await callers.findKey(c.req.header("authorization"));
-		if (!key.ok) return refuse(inbound, key.fault);
-		const { programme } = key.value;
-		noteProgramme(c, programme);
-		const leave = await admission.admit("pages", programme.public_id);
-		if (leave === undefined) return refuse(inbound, TOO_MANY_READS, {}, programme.id);
-		try {
-			const verified = await verify(c, inbound, endpoint);
-			if (verified instanceof Response) return verified;
-			return await answer(c, verified, await store(c, verified, endpoint), endpoint);
-		} finally {
-			leave();
-		}
-	}
+/** What the stages of a call need. */
+interface StageDeps extends AppDeps, SharedParts {}
 
-	/**
-	 * Answers a call that writes. Such a call has priority over page requests, but only after its signature was
-	 * verified. See `runReport`.
-	 */
-	async function answerReport(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
-		const verified = await verify(c, inbound, endpoint);
-		if (verified instanceof Response) return verified;
-		const result = await admission.runReport(() => store(c, verified, endpoint));
-		return answer(c, verified, result, endpoint);
-	}
-
-	/** Reads the body and checks key and signature. Returns the answer instead if the call is refused. */
-	async function verify(
-		c: AppContext,
-		inbound: InboundCall,
-		endpoint: Endpoint,
-	): Promise<VerifiedCall | Response> {
-		const { method, target } = inbound;
-		const header = (name: string) => c.req.header(name);
-		// The key is checked before the body is read, so that an unknown caller cannot make the service read a
-		// large body.
-		const announced = await callers.findKey(header("authorization"));
-		if (!announced.ok) return refuse(inbound, announced.fault);
-		noteProgramme(c, announced.value.programme);
-		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
-		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
-		// The key is checked again, because it may have been revoked while a slow body was read.
-		const key = await callers.findKey(header("authorization"));
-		if (!key.ok) return refuse(inbound, key.fault);
-		const { programme } = key.value;
-		const verified = await callers.verify(key.value, { method, target, header, rawBody: body.value });
-		if (!verified.ok) return refuse(inbound, verified.fault, {}, programme.id);
-		return { inbound, programme, caller: verified.value, body: body.value };
-	}
-
-	/** Lets the endpoint parse the call, and stores the call. Resolves to undefined if too many calls wait. */
-	function store(
-		c: AppContext,
-		{ inbound, programme, caller, body }: VerifiedCall,
-		endpoint: Endpoint,
-	): Promise<Result<Answer> | undefined> {
-		const plan = endpoint({
-			programme,
-			keyId: caller.keyId,
-			mayDecide: caller.mayDecide,
-			secretId: caller.secretId,
-			nowMs: clock.nowMs(),
-			contentType: c.req.header("content-type"),
-			contentEncoding: c.req.header("content-encoding"),
-			body,
-			query: targetQuery(inbound.target),
-			id: c.req.param("id") ?? "",
-			hangUp: () => bindingsOf(c)?.outgoing?.destroy(),
-		});
-		const record = recordOf(c);
-		if (record !== undefined) record.order = plan.orderId;
-		return intake.accept({ ...plan, inbound, programme, caller });
-	}
-
-	async function answer(
-		c: AppContext,
-		{ inbound, programme }: VerifiedCall,
-		result: Result<Answer> | undefined,
-		endpoint: Endpoint,
-	): Promise<Response> {
-		if (result === undefined) {
-			// Parsing a bulk call takes time, so the refusal is delayed to slow down a caller that repeats it.
-			if (endpoint.maxBodyBytes !== undefined) await admission.delayRefusal();
-			return refuse(inbound, tooManyWaiting(), {}, programme.id);
-		}
-		if (!result.ok) {
-			metrics.countInbound(inbound.kind, result.fault.code);
-			return problemAnswer(deps, result.fault);
-		}
-		const { outcome, httpStatus, body: answered, openStream, orderId, conversionId } = result.value;
-		const record = recordOf(c);
-		if (record !== undefined) {
-			record.order ??= orderId ?? null;
-			record.conversion = conversionId;
-		}
-		metrics.countInbound(inbound.kind, outcome);
-		if (openStream === undefined) {
-			return new Response(JSON.stringify(answered), { status: httpStatus, headers: JSON_HEADERS });
-		}
-		const opened = openStream();
-		const stream = opened.ok ? opened.value : problemAnswer(deps, opened.fault);
-		if (stream.ok) bindingsOf(c)?.outgoing?.emit?.("takesLong");
-		addSafeHeaders(stream);
-		return stream;
-	}
-
-	/** Refuses a call that needs no transaction, such as one with an unknown path, method or key. */
-	async function refuse(
-		call: InboundCall,
-		found: Fault,
-		headers: Readonly<Record<string, string>> = {},
-		programmeId: number | null = null,
-	): Promise<Response> {
-		metrics.countInbound(call.kind, found.code);
-		const isStored = await refusals.write(call, found, { programmeId });
-		// The refusal is delayed, so that a caller that sends garbage can make only one call a second on each
-		// connection. A 503 is not delayed, because it is our own fault.
-		if (!isStored && found.httpStatus < 500) await admission.delayRefusal();
-		return problemAnswer(deps, found, headers);
-	}
-
+export function createSignedCalls(appDeps: AppDeps, shared: SharedParts) {
+	const deps: StageDeps = { ...appDeps, ...shared };
 	return {
 		async serve(c: AppContext, endpoint: Endpoint): Promise<Response> {
 			const call = readInboundCall(c, deps, "api");
 			try {
-				if (call.method === "GET") return await answerRead(c, call, endpoint);
-				return await answerReport(c, call, endpoint);
+				if (call.method === "GET") return await answerRead(deps, c, call, endpoint);
+				return await answerReport(deps, c, call, endpoint);
 			} catch (error) {
 				const about = { ...idsOf(recordOf(c)), method: call.method, target: call.target };
-				log.error({ err: error, ...about }, "a signed call failed");
-				return refuse(call, ourFault(error));
+				deps.log.error({ err: error, ...about }, "a signed call failed");
+				return refuse(deps, call, ourFault(error));
 			}
 		},
-		refuse,
+		refuse: (call: InboundCall, found: Fault, headers?: Readonly<Record<string, string>>) =>
+			refuse(deps, call, found, headers),
 	};
+}
+
+/**
+ * Answers a call that only reads. It waits in the same queue as page requests, in which each programme
+ * counts as one client.
+ */
+async function answerRead(
+	deps: StageDeps,
+	c: AppContext,
+	inbound: InboundCall,
+	endpoint: Endpoint,
+): Promise<Response> {
+	const key = await deps.callers.findKey(c.req.header("authorization"));
+	if (!key.ok) return refuse(deps, inbound, key.fault);
+	const { programme } = key.value;
+	noteProgramme(c, programme);
+	const leave = await deps.admission.admit("pages", programme.public_id);
+	if (leave === undefined) return refuse(deps, inbound, TOO_MANY_READS, {}, programme.id);
+	try {
+		const verified = await verify(deps, c, inbound, endpoint);
+		if (verified instanceof Response) return verified;
+		return await answer(deps, c, verified, await store(deps, c, verified, endpoint), endpoint);
+	} finally {
+		leave();
+	}
+}
+
+/**
+ * Answers a call that writes. Such a call has priority over page requests, but only after its signature was
+ * verified. See `runReport`.
+ */
+async function answerReport(
+	deps: StageDeps,
+	c: AppContext,
+	inbound: InboundCall,
+	endpoint: Endpoint,
+): Promise<Response> {
+	const verified = await verify(deps, c, inbound, endpoint);
+	if (verified instanceof Response) return verified;
+	const result = await deps.admission.runReport(() => store(deps, c, verified, endpoint));
+	return answer(deps, c, verified, result, endpoint);
+}
+
+/** Reads the body and checks key and signature. Returns the answer instead if the call is refused. */
+async function verify(
+	deps: StageDeps,
+	c: AppContext,
+	inbound: InboundCall,
+	endpoint: Endpoint,
+): Promise<VerifiedCall | Response> {
+	const { method, target } = inbound;
+	const header = (name: string) => c.req.header(name);
+	// The key is checked before the body is read, so that an unknown caller cannot make the service read a
+	// large body.
+	const announced = await deps.callers.findKey(header("authorization"));
+	if (!announced.ok) return refuse(deps, inbound, announced.fault);
+	noteProgramme(c, announced.value.programme);
+	const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
+	if (!body.ok) return refuse(deps, inbound, body.fault, {}, announced.value.programme.id);
+	// The key is checked again, because it may have been revoked while a slow body was read.
+	const key = await deps.callers.findKey(header("authorization"));
+	if (!key.ok) return refuse(deps, inbound, key.fault);
+	const { programme } = key.value;
+	const verified = await deps.callers.verify(key.value, { method, target, header, rawBody: body.value });
+	if (!verified.ok) return refuse(deps, inbound, verified.fault, {}, programme.id);
+	return { inbound, programme, caller: verified.value, body: body.value };
+}
+
+/** Lets the endpoint parse the call, and stores the call. Resolves to undefined if too many calls wait. */
+function store(
+	deps: StageDeps,
+	c: AppContext,
+	{ inbound, programme, caller, body }: VerifiedCall,
+	endpoint: Endpoint,
+): Promise<Result<Answer> | undefined> {
+	const plan = endpoint({
+		programme,
+		keyId: caller.keyId,
+		mayDecide: caller.mayDecide,
+		secretId: caller.secretId,
+		nowMs: deps.clock.nowMs(),
+		contentType: c.req.header("content-type"),
+		contentEncoding: c.req.header("content-encoding"),
+		body,
+		query: targetQuery(inbound.target),
+		id: c.req.param("id") ?? "",
+		hangUp: () => bindingsOf(c)?.outgoing?.destroy(),
+	});
+	const record = recordOf(c);
+	if (record !== undefined) record.order = plan.orderId;
+	return deps.intake.accept({ ...plan, inbound, programme, caller });
+}
+
+/** Writes the answer of a call that was stored or refused, or opens its stream. */
+async function answer(
+	deps: StageDeps,
+	c: AppContext,
+	{ inbound, programme }: VerifiedCall,
+	result: Result<Answer> | undefined,
+	endpoint: Endpoint,
+): Promise<Response> {
+	if (result === undefined) {
+		// Parsing a bulk call takes time, so the refusal is delayed to slow down a caller that repeats it.
+		if (endpoint.maxBodyBytes !== undefined) await deps.admission.delayRefusal();
+		return refuse(deps, inbound, tooManyWaiting(), {}, programme.id);
+	}
+	if (!result.ok) {
+		deps.metrics.countInbound(inbound.kind, result.fault.code);
+		return problemAnswer(deps, result.fault);
+	}
+	const { outcome, httpStatus, body: answered, openStream, orderId, conversionId } = result.value;
+	const record = recordOf(c);
+	if (record !== undefined) {
+		record.order ??= orderId ?? null;
+		record.conversion = conversionId;
+	}
+	deps.metrics.countInbound(inbound.kind, outcome);
+	if (openStream === undefined) {
+		return new Response(JSON.stringify(answered), { status: httpStatus, headers: JSON_HEADERS });
+	}
+	const opened = openStream();
+	const stream = opened.ok ? opened.value : problemAnswer(deps, opened.fault);
+	if (stream.ok) bindingsOf(c)?.outgoing?.emit?.("takesLong");
+	addSafeHeaders(stream);
+	return stream;
+}
+
+/** Refuses a call that needs no transaction, such as one with an unknown path, method or key. */
+async function refuse(
+	deps: StageDeps,
+	call: InboundCall,
+	found: Fault,
+	headers: Readonly<Record<string, string>> = {},
+	programmeId: number | null = null,
+): Promise<Response> {
+	deps.metrics.countInbound(call.kind, found.code);
+	const isStored = await deps.refusals.write(call, found, { programmeId });
+	// The refusal is delayed, so that a caller that sends garbage can make only one call a second on each
+	// connection. A 503 is not delayed, because it is our own fault.
+	if (!isStored && found.httpStatus < 500) await deps.admission.delayRefusal();
+	return problemAnswer(deps, found, headers);
 }
 
 /**
