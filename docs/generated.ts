@@ -1,7 +1,9 @@
 // The parts of Markdown files that `npm run docs` writes, between `<!-- generated: NAME -->` and `<!-- /generated -->`. They
 // come from the code. The rest of the files is written by hand.
 
+import type * as z from "zod";
 import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "#core/api/openapi/examples.ts";
+import { jsonSchema } from "#core/api/openapi/json-schema.ts";
 import { type AttemptOutcome, explainAttempt } from "#core/callbacks/attempt-cause.ts";
 import { concludeAttempt } from "#core/domain/delivery.ts";
 import {
@@ -15,7 +17,7 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "#core/domain/retry.ts";
 import { headerNames, USER_AGENT } from "#core/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { judgeOutcome, type Outcome } from "#core/domain/verdict.ts";
-import { TOKEN_CALLS } from "../src/site-modules.ts";
+import { SIGNED_ROUTES, TOKEN_CALLS } from "../src/site-modules.ts";
 import { alertsTable } from "./alerts-table.ts";
 import { fence, table } from "./markdown-text.ts";
 import { choresTable, deliveringSeriesTable, everySeriesTable } from "./metrics-table.ts";
@@ -25,6 +27,7 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["answers", answersTable],
 	["faults", () => faultsTable(SIGNED_FAULT_CODES)],
 	["token-faults", () => faultsTable(API_FAULT_CODES.filter(isTokenFault))],
+	["signed-calls", signedCallsTable],
 	["network-calls", () => callsTable((path) => path.startsWith("/v1/network/"))],
 	["partner-calls", () => callsTable((path) => path.startsWith("/v1/partner/"))],
 	["retry-calendar", retryCalendar],
@@ -106,6 +109,37 @@ function callsTable(isListed: (path: string) => boolean): string {
 			...(hasRights ? [right] : []),
 		]),
 	);
+}
+
+/** Writes the calls of the signed API, with their fields and the words of their answers. */
+function signedCallsTable(): string {
+	return table(
+		["call", "what it does", "fields", "answers"],
+		SIGNED_ROUTES.map(({ method, path, summary, query, body, answers }) => [
+			`\`${method} ${path}\``,
+			summary,
+			fieldList(body ?? query),
+			Object.entries(answers)
+				.map(([status, { schema }]) => `${status} ${outcomesOf(schema).join(", ")}`.trim())
+				.join(" · "),
+		]),
+	);
+}
+
+/** Lists the fields of a body or a query. Optional fields are in brackets. */
+function fieldList(schema: z.ZodObject | undefined): string {
+	if (schema === undefined) return "";
+	const { properties = {}, required = [] } = jsonSchema(schema, "input");
+	const names = Object.keys(properties);
+	const optional = names.filter((name) => !required.includes(name)).map((name) => `\`${name}\``);
+	const listed = names.filter((name) => required.includes(name)).map((name) => `\`${name}\``);
+	return [...listed, ...(optional.length === 0 ? [] : [`[${optional.join(", ")}]`])].join(", ");
+}
+
+/** Returns the outcome words that an answer can have. */
+function outcomesOf(schema: z.ZodType | undefined): string[] {
+	const words = schema === undefined ? [] : (jsonSchema(schema).properties?.["outcome"]?.enum ?? []);
+	return words.map((word) => `\`${String(word)}\``);
 }
 
 function faultsTable(listed: readonly ApiFaultCode[]): string {

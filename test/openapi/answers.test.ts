@@ -4,16 +4,18 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { AppDeps } from "#core/api/deps.ts";
 import { describeApi } from "#core/api/openapi/document.ts";
+import { sampleBody } from "#core/api/openapi/operation.ts";
 import { MAX_BATCH_BYTES } from "#core/api/order-call.ts";
 import { expectRefusal, SALE, type Scenario } from "#core/api/refusal-scenario.test-support.ts";
 import { CALLER_SCENARIOS } from "#core/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "#core/api/refused-content.test-support.ts";
+import { EXAMPLE_ORDER_ID } from "#core/api/sale-fields.ts";
 import { openTestShop, type TestShop } from "#core/api/test-shop.test-support.ts";
 import { exampleFault, SIGNED_FAULT_CODES } from "#core/domain/fault.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";
 import { issueKey, revokeKey } from "#core/programmes/keys.ts";
 import { MAX_STREAMS_A_RECEIVER } from "#modules/feeds/api/event-streams.ts";
-import { API } from "../../src/site-modules.ts";
+import { API, SIGNED_ROUTES } from "../../src/site-modules.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { type CallOptions, signedRequest } from "../support/signed-request.ts";
 import { AnswerWatch } from "./answer-watch.ts";
@@ -29,21 +31,12 @@ const SCENARIOS: readonly (readonly [code: string, scenarios: readonly Scenario[
 
 const REFUND = { orderId: "A-1", refundId: "R-1", amount: "30.00", reason: "RETURN" };
 
-/** One valid call of each signed operation. */
-const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: object])[] = [
-	["POST", "/v1/conversions", SALE],
-	["GET", "/v1/conversions"],
-	["GET", "/v1/conversions/cnv_00000000000000000000000000"],
-	["GET", "/v1/programme"],
-	["POST", "/v1/approvals", { orderId: "A-1" }],
-	["POST", "/v1/rejections", { orderId: "A-1", reason: "FRAUD" }],
-	["POST", "/v1/reversals", { orderId: "A-1", reason: "RETURN" }],
-	["POST", "/v1/refunds", REFUND],
-	["POST", "/v1/conversions/batch", { items: [SALE] }],
-	["POST", "/v1/decisions/batch", { items: [{ decision: "approve", orderId: "A-1" }] }],
-	["GET", "/v1/events"],
-	["POST", "/v1/events/answers", { answers: [heard(`cnv_${"0".repeat(26)}`)] }],
-];
+/** The example request of each signed call. */
+const CALLS = SIGNED_ROUTES.map((route) => {
+	const { method, path, pathParameters = {} } = route;
+	const target = path.replace(/\{(\w+)\}/g, (_, name: string) => pathParameters[name]?.example ?? "");
+	return [method, target, sampleBody(route)] as const;
+});
 function heard(conversionId: string) {
 	return { conversionId, event: "conversion.recorded", outcome: "answered", status: 204, tookMs: 3 };
 }
@@ -165,7 +158,7 @@ for (const [, target, body] of DECISIONS) {
 		await send({ orderId: 1 });
 		await send({ amount: "1" });
 		await send({ eventType: "sale" });
-		await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=A-1&basketValue=1`);
+		await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=${EXAMPLE_ORDER_ID}&basketValue=1`);
 		await send({});
 		const expected = [
 			"unknown_order",
