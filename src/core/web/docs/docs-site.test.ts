@@ -152,7 +152,9 @@ test("/llms-full.txt?lang=… has the programs of one language, and the JavaScri
 
 test("the documents for programs name nothing that the service does not serve", async (t) => {
 	const site = await openTestSite(t);
-	const { text } = await site.browser().open("/llms-full.txt");
+	const { text: served } = await site.browser().open("/llms-full.txt");
+	// A clone without the Vendure plugin says how to pack it. Released programs have the package.
+	const text = served.replaceAll(/^- \S+ is not here, because .*$/gm, "");
 	assert.doesNotMatch(
 		text,
 		/our repository|the repository (?:has|`)|integrations\/|vectors\.sh|`examples\/`/,
