@@ -86,7 +86,7 @@ export async function checkFiles(url: string): Promise<void> {
 	for (const path of assets) equal((await fetch(url + path)).status, 200, path);
 	const docs = await (await fetch(`${url}/docs/rules?lang=go`)).text();
 	match(docs, /Rules for receivers/);
-	match(docs, /package main/);
+	match(docs, /package<\/span> main/);
 	equal((await fetch(`${url}/openapi.json`)).status, 200);
 	await checkDownload(url);
 }
