@@ -11,9 +11,9 @@ import { createMailDispatcher, type MailDispatcher } from "#core/mail/dispatcher
 import { createNetworkMailer, type NetworkMailer } from "#core/mail/network-mailer.ts";
 import type { CompanySignIn } from "#core/people/deps.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "#core/ports.ts";
+import { createNetworkCache, type NetworkCache } from "#core/store/network-cache.ts";
 import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "#core/store/open.ts";
 import { findDifferentEnds } from "#core/store/postgres/doctor.ts";
-import { createKnownNetwork, type KnownNetwork } from "#core/store/queries/known-network.ts";
 import { keepGivenBrand } from "#core/store/queries/network.ts";
 import { readNewestSealed } from "#core/store/queries/sealed-values.ts";
 import { findSchema, MIGRATIONS, type MigrationReport } from "#core/store/schema/migrations.ts";
@@ -60,7 +60,7 @@ export interface Workplace {
 	/** Base URL of all links, including those in mails. */
 	publicUrl: string;
 	keyRing: KeyRing;
-	network: KnownNetwork;
+	network: NetworkCache;
 	addressPolicy: AddressPolicy;
 	migration: MigrationReport;
 	close(): Promise<void>;
@@ -196,7 +196,7 @@ export async function openParts(
 			mailer,
 			companySignIn,
 			transport,
-			network: createKnownNetwork({ store, clock }, config.brand),
+			network: createNetworkCache({ store, clock }, config.brand),
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
 			close: () => opened.disposeAsync(),

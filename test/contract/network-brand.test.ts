@@ -12,7 +12,7 @@ import { createPerson } from "#core/people/people.ts";
 import { issueKey } from "#core/programmes/keys.ts";
 import { changeNetwork } from "#core/programmes/network.ts";
 import { savePostbackUrl } from "#core/programmes/postback-url.ts";
-import { createKnownNetwork } from "#core/store/queries/known-network.ts";
+import { createNetworkCache } from "#core/store/network-cache.ts";
 import { findNetwork, keepGivenBrand, noteSample } from "#core/store/queries/network.ts";
 import { addToProgramme } from "#core/store/queries/programme-people.ts";
 import { insertProgramme, type Programme } from "#core/store/queries/programmes.ts";
@@ -102,7 +102,7 @@ mainlyOn("SQLite", "the brand", (database) => {
 
 	test("the brand can be chosen again and again until the first signing secret exists", async () => {
 		const deps = parts();
-		const network = createKnownNetwork(deps, null);
+		const network = createNetworkCache(deps, null);
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", false]);
 		for (const brand of ["Acme", "Acme-2"]) {
 			deepEqual(expectValue(await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand })), ["brand"]);
@@ -115,7 +115,7 @@ mainlyOn("SQLite", "the brand", (database) => {
 	test("a brand from a setting is stored, takes precedence while it is set, and cannot be changed on a page", async () => {
 		const deps = parts();
 		equal(await keepGivenBrand(database.store, "Given"), null);
-		const network = createKnownNetwork(deps, "Given");
+		const network = createNetworkCache(deps, "Given");
 		deepEqual([(await network.read()).brand, network.face.brandState], ["Given", "given"]);
 		equal(network.wire.names?.brand, "Given");
 		const refused = await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand: "Acme" });
@@ -127,8 +127,8 @@ mainlyOn("SQLite", "the brand", (database) => {
 	test("if a brand is chosen while the first key is issued, the choice is either stored before the key or refused", async () => {
 		const deps = parts();
 		const programme = await addProgrammeOf(deps);
-		const mine = createKnownNetwork(deps, null);
-		const theirs = createKnownNetwork({ ...deps, store: database.rival }, null);
+		const mine = createNetworkCache(deps, null);
+		const theirs = createNetworkCache({ ...deps, store: database.rival }, null);
 		const [chosen] = await Promise.all([
 			changeNetwork({ ...deps, store: database.rival, network: theirs }, COMMAND_LINE, { brand: "Raced" }),
 			issueKey(deps, programme.public_id, COMMAND_LINE).then(expectValue),
@@ -155,7 +155,7 @@ mainlyOn("SQLite", "the brand", (database) => {
 mainlyOn("SQLite", "the brand beside a sample programme", (database) => {
 	test("the sample programme leaves the brand open, until a shop gets a key", async () => {
 		const deps = partsOf(database.store);
-		const network = createKnownNetwork(deps, null);
+		const network = createNetworkCache(deps, null);
 		const programme = await addSample(deps);
 		const receiverId = programme.receiver_id;
 		for (const brand of ["Acme", "Acme-2"]) {
@@ -182,7 +182,7 @@ mainlyOn("SQLite", "the brand beside a sample programme", (database) => {
 
 	test("the brand is fixed when somebody is added to the sample programme", async () => {
 		const deps = partsOf(database.store);
-		const network = createKnownNetwork(deps, null);
+		const network = createNetworkCache(deps, null);
 		const programme = await addSample(deps);
 		const person = expectValue(await createPerson(deps, { email: "owner@shop.example", kind: "shop" }));
 		await addToProgramme(database.store.db, programme.id, person.id, "owner");

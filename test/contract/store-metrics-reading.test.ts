@@ -7,7 +7,7 @@ import { createHealth } from "#core/api/health.ts";
 import { Engine } from "#core/callbacks/engine.ts";
 import { createKeyRing } from "#core/domain/key-ring.ts";
 import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
-import { createKnownNetwork, givenWire } from "#core/store/queries/known-network.ts";
+import { createNetworkCache, givenWire } from "#core/store/network-cache.ts";
 import type { Store } from "#core/store/store.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { createReadiness } from "../../src/watch/readiness.ts";
@@ -70,7 +70,7 @@ eachDatabase("reading the metrics", (database) => {
 		const health = createHealth({
 			clock,
 			readiness: createReadiness({ store: counted, clock, log }),
-			network: createKnownNetwork({ store, clock }, null),
+			network: createNetworkCache({ store, clock }, null),
 			publicUrl: "https://ringback.example",
 		});
 		takeCounts();

@@ -4,7 +4,7 @@
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createNetworkMailer, sayMailError, sayMailReply } from "#core/mail/network-mailer.ts";
-import type { NetworkFace } from "#core/store/queries/known-network.ts";
+import type { NetworkFace } from "#core/store/network-cache.ts";
 import { createSmtpMailer } from "../../src/outside/mailer.ts";
 import { startMailServer } from "../support/mail-server.ts";
 

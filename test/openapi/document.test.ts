@@ -13,7 +13,7 @@ import { meaningOf } from "#core/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "#core/api/test-shop.test-support.ts";
 import { createNetworkTallies } from "#core/conversions/tally.ts";
 import { createAuth } from "#core/people/auth.ts";
-import { createKnownNetwork } from "#core/store/queries/known-network.ts";
+import { createNetworkCache } from "#core/store/network-cache.ts";
 import { createSite } from "#core/web/site.ts";
 import { createSubTotals } from "#modules/partners/use-cases/sub-totals.ts";
 import { createApp } from "../../src/app.ts";
@@ -84,7 +84,7 @@ test("/openapi.json can be read by scripts of any site, cached for a while, and 
 
 test("the document has the brand and address of its installation, and no others", async (t) => {
 	const change = (deps: AppDeps) => ({
-		network: createKnownNetwork(deps, "Acme"),
+		network: createNetworkCache(deps, "Acme"),
 		publicUrl: "https://track.acme.example",
 	});
 	const shop = await openTestShop(t, { change });

@@ -7,7 +7,7 @@ import type { Caps } from "#core/callbacks/send-buffer.ts";
 import type { KeyRing } from "#core/domain/key-ring.ts";
 import { createMailDispatcher, type MailDispatcher } from "#core/mail/dispatcher.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "#core/ports.ts";
-import { givenWire } from "#core/store/queries/known-network.ts";
+import { givenWire } from "#core/store/network-cache.ts";
 import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Store } from "#core/store/store.ts";
 import type { JobWorkDeps } from "#modules/jobs/use-cases/work.ts";

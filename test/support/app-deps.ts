@@ -4,7 +4,7 @@
 import { createLimitedCalls } from "#core/api/limited-pixel-calls.ts";
 import { createKeyRing } from "#core/domain/key-ring.ts";
 import type { MailDispatcher } from "#core/mail/dispatcher.ts";
-import { createKnownNetwork } from "#core/store/queries/known-network.ts";
+import { createNetworkCache } from "#core/store/network-cache.ts";
 import { NOTHING_READ } from "#core/store/queries/system.ts";
 import { createClickCounts } from "#modules/partners/use-cases/click-counts.ts";
 import type { AllDeps } from "../../src/app.ts";
@@ -48,7 +48,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		...parts,
 		changes: CHANGES,
 		keyRing: createKeyRing([new Uint8Array(32).fill(7)]),
-		network: createKnownNetwork(parts, null),
+		network: createNetworkCache(parts, null),
 		publicUrl: "https://ringback.example",
 		isPublicUrlSet: true,
 		clickUrl: "https://ringback.example",

@@ -9,12 +9,12 @@ import type { ConversionsDeps } from "../conversions/deps.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Log, RequestRecord } from "../ports.ts";
-import type { KnownNetwork } from "../store/queries/known-network.ts";
+import type { NetworkCache } from "../store/network-cache.ts";
 
 export interface AppDeps extends AccountsDeps, ConversionsDeps {
 	log: Log;
 	/** The network's settings. Its brand is part of the signature headers, X-<brand>-Signature. */
-	network: KnownNetwork;
+	network: NetworkCache;
 	/** Base URL of the pages, without a trailing slash. The `type` of a problem answer is a URL below it. */
 	publicUrl: string;
 	/**

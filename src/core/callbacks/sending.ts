@@ -5,7 +5,7 @@ import type { AnswerExcerpt } from "../domain/answer-excerpt.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
 import type { Clock, Load, Log, PostbackAnswer, Random, Transport } from "../ports.ts";
-import type { KnownWire } from "../store/queries/known-network.ts";
+import type { KnownWire } from "../store/network-cache.ts";
 import type { DueDelivery, Settlement } from "../store/queries/queue.ts";
 import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";

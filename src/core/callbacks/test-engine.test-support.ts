@@ -14,7 +14,7 @@ import { recordConversion } from "../conversions/record.ts";
 import { createKeyRing } from "../domain/key-ring.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
 import type { PostbackAnswer } from "../ports.ts";
-import { givenWire } from "../store/queries/known-network.ts";
+import { givenWire } from "../store/network-cache.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { DueListener, Store } from "../store/store.ts";

@@ -6,7 +6,7 @@ import { networkName } from "../domain/network.ts";
 import type { MailFailure } from "../domain/process.ts";
 import { messageOf } from "../domain/visible-text.ts";
 import type { Clock, Mail, Mailer, MailSender } from "../ports.ts";
-import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
+import type { NetworkCache, NetworkFace } from "../store/network-cache.ts";
 
 export interface NetworkMailer extends Mailer {
 	/** The last failure of the mail server, or null if it has accepted a mail since. */
@@ -15,7 +15,7 @@ export interface NetworkMailer extends Mailer {
 
 export function createNetworkMailer(
 	mailer: Mailer,
-	network: Pick<KnownNetwork, "read">,
+	network: Pick<NetworkCache, "read">,
 	publicUrl: string,
 	clock: Pick<Clock, "nowMs">,
 ): NetworkMailer {

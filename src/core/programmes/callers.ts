@@ -24,9 +24,9 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { NewNonce } from "../store/batch.ts";
+import type { KnownWire } from "../store/network-cache.ts";
 import { findKeyHolders, findProgrammesToCall } from "../store/queries/callers.ts";
 import type { ApiKey } from "../store/queries/keys.ts";
-import type { KnownWire } from "../store/queries/known-network.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
 

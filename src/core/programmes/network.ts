@@ -29,8 +29,8 @@ import type { AccountsDeps } from "../people/deps.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Mailer } from "../ports.ts";
 import type { Locked } from "../store/locked.ts";
+import type { NetworkCache } from "../store/network-cache.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import type { KnownNetwork } from "../store/queries/known-network.ts";
 import {
 	changeNetworkRow,
 	lockNetwork,
@@ -42,7 +42,7 @@ import type { NetworkTable } from "../store/tables/network.ts";
 import { judgeLogo, LOGO_TYPE } from "./logo.ts";
 
 export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
-	network: KnownNetwork;
+	network: NetworkCache;
 }
 
 /** The settings as they were typed. A field that is missing is not changed. */

@@ -15,7 +15,7 @@ import {
 } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
-import type { KnownNetwork } from "../store/queries/known-network.ts";
+import type { NetworkCache } from "../store/network-cache.ts";
 import { listUrls, type ReceiverColumns } from "../store/queries/receivers.ts";
 import { findUsableSecrets, listEndedSecrets, stateOf } from "../store/queries/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
@@ -41,7 +41,7 @@ export interface SignatureCheckDeps {
 	clock: Clock;
 	/** The keys that open the receiver's stored secrets. */
 	keyRing: OpeningKeys;
-	network: Pick<KnownNetwork, "face">;
+	network: Pick<NetworkCache, "face">;
 	publicUrl: string;
 }
 

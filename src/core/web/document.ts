@@ -4,7 +4,7 @@
 import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
-import type { KnownLogo, NetworkFace } from "../store/queries/known-network.ts";
+import type { NetworkFace, NetworkLogo } from "../store/network-cache.ts";
 import type { Partner } from "../store/tables/partners.ts";
 import { assetUrl, logoUrl, themeUrl } from "./assets.ts";
 import { TROUBLE_TARGET } from "./conversion-ui.ts";
@@ -290,7 +290,7 @@ function masthead(face: Masthead): Html {
  * Returns the logo with an empty alternative text, because the name always follows it, if only for screen
  * readers.
  */
-export function logoImage({ hash, width, height }: KnownLogo): Html {
+export function logoImage({ hash, width, height }: NetworkLogo): Html {
 	return html`<img class="brand-logo" src="${logoUrl(hash)}" alt="" width="${width}" height="${height}">`;
 }
 

@@ -24,7 +24,7 @@ import type { Auth, Visitor } from "../people/auth.ts";
 import type { AccountsDeps, CompanySignIn } from "../people/deps.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
-import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
+import type { NetworkCache, NetworkFace } from "../store/network-cache.ts";
 import { listPartnersOf } from "../store/queries/partner-people.ts";
 import { findPersonById } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
@@ -51,7 +51,7 @@ export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	mailer: Mailer | null;
 	log: Log;
 	/** The network's name, look and brand. The brand is part of header names such as X-<brand>-Signature. */
-	network: KnownNetwork;
+	network: NetworkCache;
 	/** Address under which people open the site, without a slash at the end. */
 	publicUrl: string;
 	/** False if PUBLIC_URL is not set. The address is then only the one on which the service listens. */

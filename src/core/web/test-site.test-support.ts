@@ -26,7 +26,7 @@ import { acceptSignInLink } from "../people/accept-sign-in-link.ts";
 import { createAuth } from "../people/auth.ts";
 import { invite, inviteStaff } from "../people/invitations.ts";
 import type { DiskSpace, Mail, Mailer } from "../ports.ts";
-import { createKnownNetwork } from "../store/queries/known-network.ts";
+import { createNetworkCache } from "../store/network-cache.ts";
 import type { Person } from "../store/queries/people.ts";
 import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
 import { readSystem, type SystemReading } from "../store/queries/system.ts";
@@ -121,7 +121,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		log,
 	};
 	const base = makeAppDeps(common);
-	const network = createKnownNetwork(common, options.brand ?? null);
+	const network = createNetworkCache(common, options.brand ?? null);
 	const networkMailer =
 		options.hasMail === true ? createNetworkMailer(mailer, network, publicUrl, common.clock) : null;
 	const mails = createMailDispatcher({ ...base, mailer: networkMailer });

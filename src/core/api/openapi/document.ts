@@ -2,7 +2,7 @@
 // address as the server.
 
 import { networkName } from "../../domain/network.ts";
-import type { NetworkFace } from "../../store/queries/known-network.ts";
+import type { NetworkFace } from "../../store/network-cache.ts";
 import { PROBLEM } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
 import type { ApiCall } from "../route.ts";

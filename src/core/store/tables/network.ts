@@ -8,7 +8,7 @@ export interface NetworkTable {
 	one: 1;
 	name: string | null;
 	/**
-	 * Brand of the network. Null until it is chosen or the first signing secret is created. See queries/known-network.ts.
+	 * Brand of the network. Null until it is chosen or the first signing secret is created. See store/network-cache.ts.
 	 */
 	brand: string | null;
 	/** 1 from the moment at which a shop may rely on the brand. It never becomes 0 again. */

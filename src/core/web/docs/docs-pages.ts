@@ -7,7 +7,7 @@ import { accepts } from "hono/accepts";
 import { raw } from "hono/html";
 import { GUIDE_PARTS } from "../../../operations-guide.ts";
 import { describeBasketValue } from "../../domain/basket-rule.ts";
-import type { NetworkFace } from "../../store/queries/known-network.ts";
+import type { NetworkFace } from "../../store/network-cache.ts";
 import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { findProgrammesByPublicId, type Programme } from "../../store/queries/programmes.ts";
 import { downloadUrl, PACKAGES } from "../downloads.ts";

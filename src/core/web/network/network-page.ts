@@ -14,7 +14,7 @@ import {
 	sendTestMail,
 } from "../../programmes/network.ts";
 import { openSampleProgramme } from "../../programmes/open-programme.ts";
-import type { NetworkFace } from "../../store/queries/known-network.ts";
+import type { NetworkFace } from "../../store/network-cache.ts";
 import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { logoImage } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";

@@ -10,7 +10,7 @@ import { blockOfIncoming, callerBlock, requestTarget, targetQuery } from "#core/
 import { SAFE_HEADERS } from "#core/api/problem.ts";
 import { networkName } from "#core/domain/network.ts";
 import { SEALING_IV_BYTES } from "#core/domain/sealing.ts";
-import type { NetworkFace } from "#core/store/queries/known-network.ts";
+import type { NetworkFace } from "#core/store/network-cache.ts";
 import type { Admission } from "../../../concurrency/admission.ts";
 import { createRateLimiter, type RateRule, type RequestOrigin } from "../../../concurrency/rate-limit.ts";
 import { type ClickRequest, judgeClick, landingAt, landingUrl } from "../domain/click.ts";

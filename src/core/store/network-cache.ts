@@ -1,15 +1,15 @@
 // Caches the network's settings for a second, so that every page and every mail may ask for them. A change made in this
 // process takes effect at once. A change made in another process takes effect within a second.
 
-import { createCachedValue } from "../../../concurrency/cached-value.ts";
-import { DEFAULT_BRAND } from "../../domain/network.ts";
-import type { ReceiverId } from "../../domain/receiver.ts";
-import { type WireNames, wireNames } from "../../domain/signature.ts";
-import { SECOND_MS } from "../../domain/time.ts";
-import { DEFAULT_ZONE } from "../../domain/zone-day.ts";
-import type { Clock } from "../../ports.ts";
-import type { Store } from "../store.ts";
-import { findNetwork, type NetworkRow } from "./network.ts";
+import { createCachedValue } from "../../concurrency/cached-value.ts";
+import { DEFAULT_BRAND } from "../domain/network.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
+import { type WireNames, wireNames } from "../domain/signature.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import { DEFAULT_ZONE } from "../domain/zone-day.ts";
+import type { Clock } from "../ports.ts";
+import { findNetwork, type NetworkRow } from "./queries/network.ts";
+import type { Store } from "./store.ts";
 
 export interface NetworkFace {
 	name: string | null;
@@ -27,7 +27,7 @@ export interface NetworkFace {
 	timeZone: string;
 	senderName: string | null;
 	senderAddress: string | null;
-	logo: KnownLogo | null;
+	logo: NetworkLogo | null;
 	mailTestedAtMs: number | null;
 	/** Time at which somebody ended the set-up or its last step was done, or null if the set-up has not ended. */
 	setUpEndedAtMs: number | null;
@@ -35,13 +35,13 @@ export interface NetworkFace {
 	hasSample: boolean;
 }
 
-export interface KnownLogo {
+export interface NetworkLogo {
 	hash: string;
 	width: number;
 	height: number;
 }
 
-export interface KnownNetwork {
+export interface NetworkCache {
 	/** The settings that were read last. The object stays the same until a setting changes. */
 	readonly face: NetworkFace;
 	wire: KnownWire;
@@ -56,10 +56,10 @@ export interface KnownNetwork {
 
 const FRESH_MS = SECOND_MS;
 
-export function createKnownNetwork(
+export function createNetworkCache(
 	{ store, clock }: { store: Pick<Store, "db">; clock: Pick<Clock, "monotonicMs"> },
 	givenBrand: string | null,
-): KnownNetwork {
+): NetworkCache {
 	const initialFace = faceOf({}, givenBrand);
 	const cached = createCachedValue({ clock, freshForMs: FRESH_MS, load });
 	const latestFace = (): NetworkFace => cached.latest ?? initialFace;
@@ -111,7 +111,7 @@ function logoOf({
 	logo_hash: hash,
 	logo_width: width,
 	logo_height: height,
-}: Partial<NetworkRow>): KnownLogo | null {
+}: Partial<NetworkRow>): NetworkLogo | null {
 	return hash && width && height ? { hash, width, height } : null;
 }
 
