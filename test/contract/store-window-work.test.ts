@@ -121,7 +121,7 @@ function within(store: Store, db: Db): Store {
 		db,
 		transact: (work) => work(db),
 		async lookAlongIndexes(look) {
-			await store.keepToIndexes(db);
+			await store.forceIndexes(db);
 			return look(db);
 		},
 	};

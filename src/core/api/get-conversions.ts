@@ -127,7 +127,7 @@ function listEndpoint({ store, ...seal }: CursorSeal & Pick<AppDeps, "store">): 
 			requests: [],
 			async answer(trx) {
 				// Without statistics, PostgreSQL would read and sort all changes of the programme for each page.
-				if (sort?.by === "change") await store.keepToIndexes(trx);
+				if (sort?.by === "change") await store.forceIndexes(trx);
 				const { rows, next } = await listConversions(trx, {
 					...asked.value,
 					programmeId: programme.id,

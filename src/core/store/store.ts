@@ -48,9 +48,9 @@ export interface Store {
 	 * one end of a large table needs this. If its statistics are old or missing, PostgreSQL would otherwise read and sort
 	 * the whole table for each batch. On SQLite this does nothing.
 	 */
-	keepToIndexes(trx: Db): Promise<void>;
+	forceIndexes(trx: Db): Promise<void>;
 	/**
-	 * Runs queries that must use an index, as after `keepToIndexes`, but outside a transaction and so without SQLite's
+	 * Runs queries that must use an index, as after `forceIndexes`, but outside a transaction and so without SQLite's
 	 * write lock.
 	 */
 	lookAlongIndexes<Value>(look: (db: Db) => Promise<Value>): Promise<Value>;

@@ -126,10 +126,10 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			endedBelow: sql`transaction_number(pg_snapshot_xmin(pg_current_snapshot()))`,
 		},
 		takeFreeRows: sql`for update skip locked`,
-		keepToIndexes,
+		forceIndexes,
 		lookAlongIndexes: (look) =>
 			db.transaction().execute(async (trx) => {
-				await keepToIndexes(trx);
+				await forceIndexes(trx);
 				return look(trx);
 			}),
 		acceptsWrites: () => acceptsWrites(pool, connections),
@@ -188,7 +188,7 @@ async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
  * Makes PostgreSQL use indexes until the transaction ends. The last argument of set_config limits a setting to the
  * transaction.
  */
-async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
+async function forceIndexes(trx: Kysely<Schema>): Promise<void> {
 	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('enable_sort', 'off', true)`.execute(trx);
 }

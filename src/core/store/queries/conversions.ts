@@ -105,10 +105,10 @@ export async function findOldestEndedWindow(
  */
 export async function takeWindowEnded(
 	trx: Db,
-	store: Pick<Store, "takeFreeRows" | "keepToIndexes">,
+	store: Pick<Store, "takeFreeRows" | "forceIndexes">,
 	{ status, fromMs, byMs, limit }: { status: Status; fromMs: number; byMs: number; limit: number },
 ): Promise<Conversion[]> {
-	await store.keepToIndexes(trx);
+	await store.forceIndexes(trx);
 	return windowEnded(trx, status, byMs)
 		.selectAll()
 		.where("window_ends_at_ms", ">=", fromMs)

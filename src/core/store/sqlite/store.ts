@@ -111,7 +111,7 @@ export function createSqliteStore(
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
 		// With one writer at a time, no other transaction can have locked a row.
 		takeFreeRows: sql``,
-		keepToIndexes: async () => undefined,
+		forceIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
 		acceptsWrites: async () => {
 			await db.selectFrom("schema_versions").select("version").limit(1).execute();

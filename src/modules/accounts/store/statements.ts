@@ -45,7 +45,7 @@ export function findStatementSettings(db: Db): Promise<StatementSettings> {
  * Makes PostgreSQL find the few rows of a batch by their keys until the transaction ends. New rows are not in its
  * statistics, and it would otherwise read all open entries to find a thousand.
  */
-export async function keepToKeys(trx: Db): Promise<void> {
+export async function forceKeyLookups(trx: Db): Promise<void> {
 	if (isSqlite(trx)) return;
 	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 		set_config('enable_mergejoin', 'off', true)`.execute(trx);

@@ -11,9 +11,9 @@ import type { Db } from "#core/store/store.ts";
 import { monthIn, writeNumber } from "../domain/statement.ts";
 import { composeIssuedMail } from "../mail/statement-mail.ts";
 import {
+	forceKeyLookups,
 	insertStatementLines,
 	insertStatements,
-	keepToKeys,
 	listPartnerAddressees,
 	lockNumbers,
 	type Statement,
@@ -61,7 +61,7 @@ export async function issueStatements(
 	expected: readonly ExpectedStatement[],
 	issuer: Issuer,
 ): Promise<IssueOutcome[]> {
-	await keepToKeys(trx);
+	await forceKeyLookups(trx);
 	const nowMs = deps.clock.nowMs();
 	const year = Number(monthIn(nowMs, month.settings.time_zone).slice(0, "2026".length));
 	const numbers = await lockNumbers(trx, year);
