@@ -4,7 +4,7 @@
 import { sayBytes } from "#core/domain/bytes.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { DAY_MS, isoTime, MINUTE_MS } from "#core/domain/time.ts";
-import { noteBackup, noteFailedBackup } from "#core/store/queries/system.ts";
+import { recordBackup, recordFailedBackup } from "#core/store/queries/system.ts";
 import { readWrittenTime } from "#modules/jobs/use-cases/written-time.ts";
 import { type Answer, type Options, workplaceCommand } from "./command.ts";
 
@@ -43,7 +43,7 @@ export const recordBackupCommand = workplaceCommand({
 		if (!read.ok) return read;
 		const { atMs, bytes, note } = read.value;
 		const newestMs = await store.transact((trx) =>
-			isSuccess ? noteBackup(trx, { atMs, bytes, note }) : noteFailedBackup(trx, { atMs, note }),
+			isSuccess ? recordBackup(trx, { atMs, bytes, note }) : recordFailedBackup(trx, { atMs, note }),
 		);
 		return succeed(describeRecorded(options.argument, read.value, newestMs));
 	},

@@ -8,7 +8,7 @@ import { SALT_BYTES, sealKeys } from "#core/domain/passphrase.ts";
 import { SEALING_IV_BYTES } from "#core/domain/sealing.ts";
 import { isoTime } from "#core/domain/time.ts";
 import type { BrokenRule } from "#core/store/queries/ledger.ts";
-import { noteBackup, noteFailedBackup } from "#core/store/queries/system.ts";
+import { recordBackup, recordFailedBackup } from "#core/store/queries/system.ts";
 import { copySqlite, LOG_SUFFIXES, readUsedBytes } from "#core/store/sqlite/file.ts";
 import { openSqlite } from "#core/store/sqlite/store.ts";
 import type { Store } from "#core/store/store.ts";
@@ -72,13 +72,13 @@ export async function backUpSqlite(
 	const written = await writeBackup(config, request, path).catch(async (error: unknown) => {
 		// Staff are warned of it. If the database cannot even record this, the last backup will be old soon.
 		const failure = { atMs: startedAtMs, note: sayReason(error).slice(0, MAX_FAILURE_LENGTH) };
-		await withStore(databasePath, ({ db }) => noteFailedBackup(db, failure)).catch(() => undefined);
+		await withStore(databasePath, ({ db }) => recordFailedBackup(db, failure)).catch(() => undefined);
 		throw error;
 	});
 	const bytes = statSync(path).size;
 	const noted = { atMs: Date.parse(written.manifest.createdAt), bytes, note: path };
 	const noteProblem = await withStore(databasePath, (store) =>
-		store.transact((trx) => noteBackup(trx, noted)),
+		store.transact((trx) => recordBackup(trx, noted)),
 	).then(() => null, sayReason);
 	const tookMs = realClock.nowMs() - startedAtMs;
 	return { path, bytes, ...written, noteProblem, tookMs };

@@ -11,7 +11,7 @@ import {
 import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import type { DiskSpace } from "#core/ports.ts";
 import { readFigures } from "#core/store/queries/figures.ts";
-import { noteKnownKeys, readSealingKey, UnknownSealingKeyError } from "#core/store/queries/sealing-key.ts";
+import { readSealingKey, storeKnownKeys, UnknownSealingKeyError } from "#core/store/queries/sealing-key.ts";
 import { forgetProcesses, removeProcess, saveProcess } from "#core/store/queries/system.ts";
 import { checkSchema, readSchema, SchemaTooNewError } from "#core/store/schema/migrations.ts";
 import type { ChoreDeps } from "../watch/chores.ts";
@@ -132,7 +132,7 @@ export function watchFitness({ store, clock, log, identity, keyRing }: FitnessDe
 		const { changes } = await readSealingKey(store.db);
 		if (changes === followed) return;
 		await keepUpWithKeys(store, keyRing);
-		await noteKnownKeys(store.db, identity.instance, knownKeys(keyRing));
+		await storeKnownKeys(store.db, identity.instance, knownKeys(keyRing));
 		followed = changes;
 	}
 

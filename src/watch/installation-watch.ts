@@ -23,7 +23,7 @@ export interface InstallationWatch {
 	/** Records how a request of staff reached the service. */
 	note(arrival: Arrival): void;
 	/** Records whether the identity provider could be used in a sign-in with the company's account. */
-	noteProvider(issuer: string, isAvailable: boolean): void;
+	reportProvider(issuer: string, isAvailable: boolean): void;
 	/** Returns the facts as they were last read. */
 	state(): WatchedState;
 	/** Returns the warnings to show on a page that staff opened with this request. */
@@ -93,9 +93,9 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 	async function read(): Promise<void> {
 		try {
 			reading = { ...(await deps.readSystem()), disk: await deps.readDisk() };
-			processesAt.noteSuccess(clock.nowMs());
+			processesAt.readingSucceeded(clock.nowMs());
 		} catch (error) {
-			processesAt.noteFailure();
+			processesAt.readingFailed();
 			log.warn({ err: error }, "the state of the other processes could not be read");
 		}
 	}
@@ -114,7 +114,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 			const sighting = judgeArrival(arrival, settings);
 			if (sighting !== null) remember(sighting);
 		},
-		noteProvider(issuer, isAvailable) {
+		reportProvider(issuer, isAvailable) {
 			const sighting = { kind: "provider_unavailable", where: issuer, atMs: clock.nowMs() } as const;
 			if (isAvailable) remembered.delete(keyOf(sighting));
 			else remember(sighting);
@@ -148,13 +148,13 @@ function createProcessesTime() {
 		get ms(): number | null {
 			return ms;
 		},
-		noteSuccess(nowMs: number): void {
+		readingSucceeded(nowMs: number): void {
 			// At the first reading no outage is known, so the database counts as having been reachable for long
 			// enough.
 			reachableSinceMs ??= ms === null ? nowMs - SILENT_AFTER_MS : nowMs;
 			if (nowMs - reachableSinceMs >= SILENT_AFTER_MS) ms = nowMs;
 		},
-		noteFailure(): void {
+		readingFailed(): void {
 			reachableSinceMs = null;
 		},
 	};

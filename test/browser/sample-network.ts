@@ -9,7 +9,7 @@ import { COMMAND_LINE } from "#core/people/actor.ts";
 import { invite, inviteStaff } from "#core/people/invitations.ts";
 import { issueKey } from "#core/programmes/keys.ts";
 import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
-import { noteFirstCallback } from "#core/store/queries/receivers.ts";
+import { storeFirstCallback } from "#core/store/queries/receivers.ts";
 import { foldCode } from "#modules/partners/domain/credit.ts";
 import { insertApplication } from "#modules/partners/store/applications.ts";
 import { addClicks } from "#modules/partners/store/clicks.ts";
@@ -228,7 +228,7 @@ async function fillMain(
 		.execute();
 	const programme = await findProgramme(store.db, public_id);
 	if (programme === undefined || secret === null) throw new Error("the programme was just made");
-	await store.transact((trx) => noteFirstCallback(trx, [programme.receiver_id], monthAgoMs));
+	await store.transact((trx) => storeFirstCallback(trx, [programme.receiver_id], monthAgoMs));
 	await writeHistory({ ...options, store, programme, secret, endMs, seed: 7 });
 	await writeNotices(service, programme, endMs);
 }

@@ -13,7 +13,7 @@ import { issueKey } from "#core/programmes/keys.ts";
 import { changeNetwork } from "#core/programmes/network.ts";
 import { savePostbackUrl } from "#core/programmes/postback-url.ts";
 import { createNetworkCache } from "#core/store/network-cache.ts";
-import { findNetwork, keepGivenBrand, noteSample } from "#core/store/queries/network.ts";
+import { findNetwork, keepGivenBrand, storeSample } from "#core/store/queries/network.ts";
 import { addToProgramme } from "#core/store/queries/programme-people.ts";
 import { insertProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Store } from "#core/store/store.ts";
@@ -77,7 +77,7 @@ describe("the brand in several processes on PostgreSQL", () => {
 		});
 		const sample = await first.store.transact(async (trx) => {
 			const inserted = await insertProgramme(trx, newProgramme({ name: "Sample shop" }));
-			await noteSample(trx, inserted);
+			await storeSample(trx, inserted);
 			return inserted;
 		});
 		const { key: apiKey, secret } = expectValue(await issueKey(first, sample.public_id, COMMAND_LINE));
@@ -200,7 +200,7 @@ function partsOf(store: Store) {
 async function addSample(deps: AccountsDeps): Promise<Programme> {
 	const programme = await deps.store.transact(async (trx) => {
 		const inserted = await insertProgramme(trx, newProgramme({ name: "Sample shop" }));
-		await noteSample(trx, inserted);
+		await storeSample(trx, inserted);
 		return inserted;
 	});
 	expectValue(await issueKey(deps, programme.public_id, COMMAND_LINE));

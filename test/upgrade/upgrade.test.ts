@@ -9,7 +9,7 @@ import { recordConversion } from "#core/conversions/record.ts";
 import { EVENT_TYPES } from "#core/domain/conversion.ts";
 import { findCommission } from "#core/domain/rate.ts";
 import { ALL_EVENTS, type ReceiverId } from "#core/domain/receiver.ts";
-import { insertLocalAnswers, noteListener } from "#core/store/queries/local-answers.ts";
+import { insertLocalAnswers, storeListener } from "#core/store/queries/local-answers.ts";
 import { findProgrammesById, lockProgramme, ratesOf, updateTerms } from "#core/store/queries/programmes.ts";
 import { lockPartnerReceiver, presentEndpoint, setEndpoint } from "#core/store/queries/receivers.ts";
 import { readSystem } from "#core/store/queries/system.ts";
@@ -364,7 +364,7 @@ async function addListener(db: Db) {
 }
 
 async function addAnswer(db: Db, receiverId: ReceiverId): Promise<void> {
-	await noteListener(db, receiverId, START_MS);
+	await storeListener(db, receiverId, START_MS);
 	const answer = { conversionId: "cnv_1", event: "conversion.recorded", outcome: "verified" } as const;
 	await insertLocalAnswers(
 		db,

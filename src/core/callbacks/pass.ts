@@ -13,7 +13,7 @@ import type {
 	Settlement,
 	SlotOverview,
 } from "../store/queries/queue.ts";
-import { noteFirstCallback } from "../store/queries/receivers.ts";
+import { storeFirstCallback } from "../store/queries/receivers.ts";
 import type { Db, Store } from "../store/store.ts";
 import type { PassPlan } from "./decide.ts";
 import type { ReceiverRead } from "./due-times.ts";
@@ -94,7 +94,7 @@ export function createPass(store: Store, random: Random): Pass {
 		const settled = await settle(trx, input);
 		if (settled === null) return null;
 		const first = deliveredTo(settled).filter((id) => !succeeded.has(id));
-		await noteFirstCallback(trx, first, nowMs);
+		await storeFirstCallback(trx, first, nowMs);
 		const noted = await noteFailures(trx, random, settled, failing, nowMs);
 		const slots = isRenewal ? await updateSlots(trx, input) : null;
 		// Slots are given up after others were taken, so that this pass does not take them back.

@@ -25,7 +25,7 @@ import {
 	postponeMail,
 	type QueuedMail,
 } from "../store/queries/mail-queue.ts";
-import { noteMailRefused } from "../store/queries/notices.ts";
+import { storeMailRefusal } from "../store/queries/notices.ts";
 import { findMailZone } from "../store/queries/people.ts";
 import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import type { Db, Store } from "../store/store.ts";
@@ -261,7 +261,7 @@ async function giveUp(
 	await store.transact(async (trx) => {
 		await finishMail(trx, id, { given_up_at_ms: clock.nowMs(), refusal: why.reason });
 		const receiverId = receiverOfTopic(topic);
-		if (receiverId !== null) await noteMailRefused(trx, receiverId, writtenAtMs, to);
+		if (receiverId !== null) await storeMailRefusal(trx, receiverId, writtenAtMs, to);
 	});
 }
 

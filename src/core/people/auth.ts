@@ -17,8 +17,8 @@ import {
 	insertSession,
 	listSessions,
 	MAX_SESSION_DAYS,
-	noteSessionUse,
 	type Session,
+	storeSessionUse,
 } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
 import { SIGNED_IN, type SignedInPerson, transactAs } from "./actor.ts";
@@ -90,7 +90,7 @@ export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
 				return null;
 			}
 			if (nowMs - session.lastUsedAtMs < SESSION_RENEWAL_MS) return { session, setCookies: [] };
-			await noteSessionUse(store.db, session.id, { nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS });
+			await storeSessionUse(store.db, session.id, { nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS });
 			return { session, setCookies: [tokenCookie(deps, SESSION_COOKIE, token)] };
 		},
 		hashPassword: hashWithNewSalt,

@@ -35,7 +35,7 @@ import {
 	changeNetworkRow,
 	lockNetwork,
 	type NetworkSettings,
-	noteMailTested,
+	storeMailTest,
 } from "../store/queries/network.ts";
 import type { Db } from "../store/store.ts";
 import type { NetworkTable } from "../store/tables/network.ts";
@@ -209,7 +209,7 @@ export async function sendTestMail(
 	if (refusal !== null) {
 		return refuse("mail_refused", `The mail server did not accept the test mail. It said: ${refusal}`);
 	}
-	await noteMailTested(store.db, clock.nowMs());
+	await storeMailTest(store.db, clock.nowMs());
 	network.forget();
 	return succeed(true);
 }

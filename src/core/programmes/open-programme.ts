@@ -20,7 +20,7 @@ import { mailUseOf, useLimits } from "../people/limits.ts";
 import { parseEmail } from "../people/people.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { noteSample } from "../store/queries/network.ts";
+import { storeSample } from "../store/queries/network.ts";
 import { lockPerson, type Person } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import {
@@ -246,7 +246,7 @@ export async function openSampleProgramme(
 		const opened = await insertOpened(trx, deps, inviter, opening);
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
-		await noteSample(trx, programme);
+		await storeSample(trx, programme);
 		const { personId } = inviter.actor;
 		const locked = await lockProgramme(trx, programme.id);
 		if (locked === undefined) throw new Error("a programme that this transaction inserted is missing");

@@ -36,7 +36,7 @@ export interface PostgresConnections {
 	/** Runs a query. Rejects at once if the server is silent or falls silent meanwhile. */
 	ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 	/** Looks for another server, because the present one refused a write. */
-	noteReadOnly(): void;
+	leaveReadOnlyServer(): void;
 	end(): Promise<void>;
 }
 
@@ -94,13 +94,13 @@ export function openConnections(
 			const isAnswered = await probe(config, servers.url());
 			// If this process was suspended, answers may still be waiting in its sockets. They are read now.
 			await clock.yieldLoop();
-			if (isAnswered && isSilent) noteAnswer();
+			if (isAnswered && isSilent) endSilence();
 			if (!isAnswered && !isSilent && !hasAnswered && mustWatch()) giveUp();
 		}
 		isWatching = false;
 	}
 
-	function noteAnswer(): void {
+	function endSilence(): void {
 		isSilent = false;
 		log.info({}, "the database answers again");
 	}
@@ -135,7 +135,7 @@ export function openConnections(
 		get pool() {
 			return pool;
 		},
-		noteReadOnly: () => void servers.lookAgain(),
+		leaveReadOnlyServer: () => void servers.lookAgain(),
 		connect: () =>
 			failIfSilent(connect, (client, isLate) => {
 				if (isLate) client.release();
@@ -293,7 +293,7 @@ function watchConnection(
 				if (hasNoAnswer(error)) isBroken = true;
 				if (isReadOnly(error)) {
 					isOfReadOnlyServer = true;
-					connections.noteReadOnly();
+					connections.leaveReadOnlyServer();
 				}
 				throw isBroken ? withCode(error) : error;
 			});
@@ -317,7 +317,7 @@ export async function acceptsWrites(pool: PostgresPool, connections: PostgresCon
 			[],
 		);
 		isUsable = rows[0]?.isReadOnly === false;
-		if (!isUsable) connections.noteReadOnly();
+		if (!isUsable) connections.leaveReadOnlyServer();
 		return isUsable;
 	} finally {
 		connection.release(!isUsable);

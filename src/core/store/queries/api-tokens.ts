@@ -37,7 +37,7 @@ export async function isTokenUsable(db: Db, id: number): Promise<boolean> {
 }
 
 /** Stores the time of a token's use, unless a use within the last `everyMs` is already stored. */
-export async function noteTokenUse(db: Db, id: number, atMs: number, everyMs: number): Promise<void> {
+export async function storeTokenUse(db: Db, id: number, atMs: number, everyMs: number): Promise<void> {
 	await db
 		.updateTable("api_tokens")
 		.set({ last_used_at_ms: atMs })

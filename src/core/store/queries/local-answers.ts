@@ -16,7 +16,7 @@ export interface ReportedAnswer extends LocalAnswer {
 export type StoredLocalAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[number];
 
 /** Notes that a stream of this receiver's events is open now. */
-export async function noteListener(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
+export async function storeListener(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
 	await db
 		.insertInto("listeners")
 		.values({ receiver_id: receiverId, seen_at_ms: nowMs, closed_at_ms: null })
@@ -33,7 +33,7 @@ export async function noteListener(db: Db, receiverId: ReceiverId, nowMs: number
  * Notes that a stream was closed. If another stream of the receiver is open, it is noted again when it next reports
  * that it is open.
  */
-export async function noteListenerGone(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
+export async function storeListenerEnd(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
 	await db
 		.updateTable("listeners")
 		.set({ closed_at_ms: nowMs })

@@ -83,7 +83,7 @@ export async function fixBrand(trx: Db, { public_id }: Pick<Programme, "public_i
 }
 
 /** Notes that this programme is the sample of the set-up, in the transaction that inserts it. */
-export async function noteSample(trx: Db, { public_id }: Pick<Programme, "public_id">): Promise<void> {
+export async function storeSample(trx: Db, { public_id }: Pick<Programme, "public_id">): Promise<void> {
 	await trx.updateTable("network").set({ sample_programme: public_id }).execute();
 }
 
@@ -115,7 +115,7 @@ export async function changeNetworkRow(
 	await trx.updateTable("network").set(change).execute();
 }
 
-export async function noteMailTested(db: Db, nowMs: number): Promise<void> {
+export async function storeMailTest(db: Db, nowMs: number): Promise<void> {
 	await db.updateTable("network").set({ mail_tested_at_ms: nowMs }).execute();
 }
 

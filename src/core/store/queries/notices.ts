@@ -298,7 +298,7 @@ export async function markMailed(
  * Notes that the mail server refused the mail to this reader. The notice keeps this fact longer than the mail queue
  * does.
  */
-export async function noteMailRefused(
+export async function storeMailRefusal(
 	trx: Db,
 	receiverId: ReceiverId,
 	mailedAtMs: number,

@@ -6,7 +6,7 @@ import { type ProgrammeRates, readByType, readRate, readRates } from "../../doma
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
-import { noteProgrammeRates } from "./rate-history.ts";
+import { storeProgrammeRates } from "./rate-history.ts";
 import { insertShopReceiver, RECEIVER_COLUMNS, type ReceiverColumns } from "./receivers.ts";
 
 export type Programme = Selectable<ProgrammesTable> & ReceiverColumns;
@@ -141,7 +141,7 @@ export async function updateTerms(
 		event_rates: change.event_rates ?? programme.event_rates,
 	};
 	const isChanged = RATE_COLUMNS.some((column) => rates[column] !== programme[column]);
-	if (isChanged) await noteProgrammeRates(trx, programme.id, rates, atMs);
+	if (isChanged) await storeProgrammeRates(trx, programme.id, rates, atMs);
 	await trx.updateTable("programmes").set(change).where("id", "=", programme.id).execute();
 }
 

@@ -8,7 +8,7 @@ import type { ProgrammeRatesTable } from "../tables/programmes.ts";
 type ProgrammeRow = Selectable<ProgrammeRatesTable>;
 
 /** Notes that these rates apply from `atMs` on. The caller holds the lock of the programme. */
-export async function noteProgrammeRates(
+export async function storeProgrammeRates(
 	trx: Db,
 	programme_id: number,
 	rates: Pick<ProgrammeRow, "commission_rate" | "fee_rate" | "event_rates">,

@@ -118,7 +118,7 @@ export async function listUrls(db: Db, receiverId: ReceiverId, limit: number): P
 }
 
 /** Notes the first successful callback of each receiver, in the transaction that stores its result. */
-export async function noteFirstCallback(
+export async function storeFirstCallback(
 	trx: Db,
 	receiverIds: readonly ReceiverId[],
 	nowMs: number,

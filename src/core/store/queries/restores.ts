@@ -42,7 +42,7 @@ export function lockUncompared(trx: Db, lastId: number): Promise<Locked<Restore>
 	return lockRows(trx, open.where("id", "<=", lastId).orderBy("id"));
 }
 
-export async function noteCompared(
+export async function markCompared(
 	trx: Db,
 	restores: readonly Locked<Restore>[],
 	personId: number | null,

@@ -145,7 +145,7 @@ export function listProcessKeys(db: Db): Promise<ProcessKeys[]> {
 }
 
 /** Stores which keys a process knows, so that `ringback rekey` can wait until all know the new one. */
-export async function noteKnownKeys(db: Db, instance: string, knownKeys: string): Promise<void> {
+export async function storeKnownKeys(db: Db, instance: string, knownKeys: string): Promise<void> {
 	await db.updateTable("processes").set({ known_keys: knownKeys }).where("instance", "=", instance).execute();
 }
 

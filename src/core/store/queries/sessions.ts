@@ -76,7 +76,7 @@ export async function insertSession(
 		.execute();
 }
 
-export async function noteSessionUse(
+export async function storeSessionUse(
 	db: Db,
 	id: string,
 	{ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number },

@@ -86,7 +86,7 @@ function backupsOf(network: Pick<NetworkTable, (typeof BACKUP_COLUMNS)[number]>)
 }
 
 /** Records a backup that succeeded. Returns the time of the newest one, which may be another. */
-export async function noteBackup(
+export async function recordBackup(
 	trx: Db,
 	{ atMs, bytes, note }: { atMs: number; bytes: number | null; note: string | null },
 ): Promise<number | null> {
@@ -102,7 +102,7 @@ export async function noteBackup(
 }
 
 /** Records a backup that failed. Returns the time of the last one that succeeded, or null. */
-export async function noteFailedBackup(
+export async function recordFailedBackup(
 	db: Db,
 	{ atMs, note }: { atMs: number; note: string | null },
 ): Promise<number | null> {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseEnv } from "node:util";
 import type { LocalAnswer } from "../../domain/local-answer.ts";
-import { insertLocalAnswers, noteListener, noteListenerGone } from "../../store/queries/local-answers.ts";
+import { insertLocalAnswers, storeListener, storeListenerEnd } from "../../store/queries/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, KEY, openShop, report, SECRET, URL_ENTERED } from "./integration-shop.test-support.ts";
@@ -87,7 +87,7 @@ test("the result of `listen` is shown with the test, and does not count as a wor
 	const { db } = site.store;
 	await issue(browser, path);
 	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./);
-	await noteListener(db, programme.receiver_id, site.deps.clock.nowMs());
+	await storeListener(db, programme.receiver_id, site.deps.clock.nowMs());
 	const connected = await browser.open(path);
 	assert.match(connected.text, /id="listening-live"[^>]*><span[^>]*>Connected</);
 	assert.match(connected.text, /button-primary"[^>]*>Send test conversion</);
@@ -96,9 +96,9 @@ test("the result of `listen` is shown with the test, and does not count as a wor
 	assert.match(sent.text, /Test conversion test-\w+ is recorded\.<\/div>/, "and nothing that will be untrue");
 	assert.match(sent.text, /On its way.*If nothing comes, send a new test conversion/s);
 	assert.doesNotMatch(sent.text, /No callback was sent for it/);
-	await noteListenerGone(db, programme.receiver_id, site.deps.clock.nowMs());
+	await storeListenerEnd(db, programme.receiver_id, site.deps.clock.nowMs());
 	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected\./, "at once");
-	await noteListener(db, programme.receiver_id, site.deps.clock.nowMs());
+	await storeListener(db, programme.receiver_id, site.deps.clock.nowMs());
 	const { public_id: conversionId } = await db
 		.selectFrom("conversions")
 		.selectAll()

@@ -16,7 +16,7 @@ export async function leadToProvider(c: WebContext, deps: WebDeps): Promise<Resp
 	const order = { next, redirectUri: redirectUriOf(deps) };
 	const started = await startCompanySignIn({ ...deps, companySignIn }, order, c.get("visitor"));
 	if (!started.ok) {
-		noteUnavailable(deps, companySignIn, started.fault);
+		reportUnavailable(deps, companySignIn, started.fault);
 		return showRefusal(c, started.fault);
 	}
 	handOnCookies(c, started.value.setCookies);
@@ -31,21 +31,21 @@ export async function returnFromProvider(c: WebContext, deps: WebDeps): Promise<
 	const returned = { query: new URL(c.req.url).search, redirectUri: redirectUriOf(deps) };
 	const finished = await finishCompanySignIn({ ...deps, companySignIn }, returned, c.get("visitor"));
 	if (!finished.ok) {
-		noteUnavailable(deps, companySignIn, finished.fault);
+		reportUnavailable(deps, companySignIn, finished.fault);
 		return showRefusal(c, finished.fault);
 	}
-	deps.installation.noteProvider(companySignIn.provider.issuer, true);
+	deps.installation.reportProvider(companySignIn.provider.issuer, true);
 	handOnCookies(c, finished.value.setCookies);
 	return c.redirect(paths.ownPath(finished.value.next) ?? paths.START_PATH, 303);
 }
 
 /** Lets staff know on System that the provider could not be used. Other refusals are the visitor's own. */
-function noteUnavailable(
+function reportUnavailable(
 	{ installation }: Pick<WebDeps, "installation">,
 	{ provider }: NonNullable<WebDeps["companySignIn"]>,
 	{ code }: Fault,
 ): void {
-	if (code === "provider_unavailable") installation.noteProvider(provider.issuer, false);
+	if (code === "provider_unavailable") installation.reportProvider(provider.issuer, false);
 }
 
 function redirectUriOf({ publicUrl }: Pick<WebDeps, "publicUrl">): string {

@@ -8,7 +8,7 @@ import type { ChoreRecord } from "../../domain/chore.ts";
 import { changeHold } from "../../programmes/callback-hold.ts";
 import { readIsHeld } from "../../store/queries/delivery-pause.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { noteBackup, saveProcess } from "../../store/queries/system.ts";
+import { recordBackup, saveProcess } from "../../store/queries/system.ts";
 import type { Store } from "../../store/store.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
@@ -87,7 +87,7 @@ test("problems come first, each with its cure", async (t) => {
 		in_hand: null,
 		version: "1.2.4",
 	});
-	await noteBackup(site.store.db, {
+	await recordBackup(site.store.db, {
 		atMs: START_MS - 4 * 86_400_000,
 		bytes: 12_000_000,
 		note: "/backup/monday",

@@ -6,7 +6,7 @@ import { type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";
 import { isoTime, utcSecond } from "#core/domain/time.ts";
 import { type Actor, personIdOf, STAFF, transactAs } from "#core/people/actor.ts";
 import { noteAudit } from "#core/store/queries/audit.ts";
-import { findUncompared, lockUncompared, noteCompared } from "#core/store/queries/restores.ts";
+import { findUncompared, lockUncompared, markCompared } from "#core/store/queries/restores.ts";
 import type { Db } from "#core/store/store.ts";
 import type { StatementsDeps } from "./deps.ts";
 
@@ -30,7 +30,7 @@ export function confirmCompared(
 		if (restores.length === 0) return succeed(true);
 		const nowMs = deps.clock.nowMs();
 		const personId = personIdOf(actor);
-		await noteCompared(trx, restores, personId, nowMs);
+		await markCompared(trx, restores, personId, nowMs);
 		const sinceMs = Math.min(...restores.map(({ as_of_ms }) => as_of_ms));
 		const detail = `payments since ${isoTime(sinceMs)}`;
 		await noteAudit(trx, { personId, action: "payments.compared", detail }, nowMs);

@@ -18,7 +18,7 @@ import { SECOND_MS } from "#core/domain/time.ts";
 import type { MoveStore } from "#core/store/queries/announced-moves.ts";
 import { hasReached, startOfFeed } from "#core/store/queries/announced-moves.ts";
 import { mayKeyListen } from "#core/store/queries/keys.ts";
-import { noteListener, noteListenerGone } from "#core/store/queries/local-answers.ts";
+import { storeListener, storeListenerEnd } from "#core/store/queries/local-answers.ts";
 import type { Programme } from "#core/store/queries/programmes.ts";
 import { findActiveSecret, isSecretUsable } from "#core/store/queries/signing-secrets.ts";
 import { readFeed } from "../use-cases/event-feed.ts";
@@ -139,10 +139,10 @@ function createGetEvents(deps: AppDeps, streams: EventStreams): Endpoint {
 				...createSource(deps, call, request.value),
 				async onHungUp() {
 					if (streams.countOf(receiverId) > 0) return;
-					await noteListenerGone(deps.store.db, receiverId, deps.clock.nowMs());
+					await storeListenerEnd(deps.store.db, receiverId, deps.clock.nowMs());
 				},
 			};
-			await noteListener(trx, receiverId, call.nowMs);
+			await storeListener(trx, receiverId, call.nowMs);
 			return succeed({
 				outcome: "LISTENING",
 				httpStatus: 200,
@@ -233,7 +233,7 @@ function createSource(
 			const nowMs = clock.nowMs();
 			if (nowMs - notedAtMs < NOTE_MS) return;
 			notedAtMs = nowMs;
-			await noteListener(store.db, receiverId, nowMs);
+			await storeListener(store.db, receiverId, nowMs);
 		},
 		// The heartbeat contains the current position, so that a client that reconnects does not read the same
 		// events again.

@@ -282,7 +282,7 @@ export async function findJobToClear(db: Db, nowMs: number, endedBeforeMs: numbe
 	return rows[0];
 }
 
-export async function noteLinesGone(db: Db, id: number): Promise<void> {
+export async function markLinesGone(db: Db, id: number): Promise<void> {
 	await db.updateTable("jobs").set({ lines: "gone" }).where("id", "=", id).execute();
 }
 

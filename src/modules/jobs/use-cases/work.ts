@@ -21,8 +21,8 @@ import {
 	findJobToClear,
 	hasUnclaimedJob,
 	type Job,
+	markLinesGone,
 	moveJob,
-	noteLinesGone,
 	removeLines,
 } from "../store/jobs.ts";
 import { CLAIM_MS, claim, keepClaimDuring, RETRY_MS } from "./claim.ts";
@@ -221,7 +221,7 @@ async function prepareBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefine
 			return collected.isLast ? endPreparation(trx, advanced, summary.rows, clock.nowMs()) : advanced;
 		});
 	} catch (error) {
-		await noteFailure(deps, job, failureOf(error, [], clock.nowMs()));
+		await storeFailure(deps, job, failureOf(error, [], clock.nowMs()));
 		throw error;
 	}
 }
@@ -251,7 +251,7 @@ async function workOnBatch(deps: JobWorkDeps, job: Job, earlier: Earlier): Promi
 			? previewBatch(deps, job, batch, earlier)
 			: applyBatch(deps, job, batch));
 	} catch (error) {
-		await noteFailure(deps, job, failureOf(error, rows, clock.nowMs()));
+		await storeFailure(deps, job, failureOf(error, rows, clock.nowMs()));
 		throw error;
 	}
 }
@@ -260,7 +260,7 @@ async function workOnBatch(deps: JobWorkDeps, job: Job, earlier: Earlier): Promi
  * Stores the failure for the job's page, and the time of the next try. The chore logs the error. If the note cannot be
  * stored, for the same reason as the batch, the batch is tried again when the claim has expired.
  */
-async function noteFailure({ store }: JobWorkDeps, job: Job, failure: BatchFailure): Promise<void> {
+async function storeFailure({ store }: JobWorkDeps, job: Job, failure: BatchFailure): Promise<void> {
 	const change = {
 		failure: JSON.stringify(failure),
 		claim_until_ms: failure.atMs + RETRY_MS[failure.cause],
@@ -425,7 +425,7 @@ async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<v
 		// nothing, or it is refused.
 		if (job.lines === "kept" && !(await moveJob(store.db, job.id, [job.state], { lines: "going" }))) continue;
 		if (!(await removeLines(store, clock, job.id, isStopping))) return;
-		if (job.state === "done" || job.state === "stopped") await noteLinesGone(store.db, job.id);
+		if (job.state === "done" || job.state === "stopped") await markLinesGone(store.db, job.id);
 		else await deleteJob(store.db, job.id);
 	}
 }

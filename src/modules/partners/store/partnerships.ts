@@ -72,12 +72,12 @@ export async function changeCommission(
 	commission: Pick<Partnership, "commission_rate" | "event_rates">,
 	atMs: number,
 ): Promise<void> {
-	await notePartnershipRates(trx, id, commission, atMs);
+	await storePartnershipRates(trx, id, commission, atMs);
 	await trx.updateTable("partnerships").set(commission).where("id", "=", id).execute();
 }
 
 /** Notes that this commission applies from `atMs` on. The caller holds the lock of the partnership. */
-async function notePartnershipRates(
+async function storePartnershipRates(
 	trx: Db,
 	partnership_id: number,
 	{ commission_rate, event_rates }: Pick<Partnership, "commission_rate" | "event_rates">,

@@ -75,7 +75,7 @@ export function createTokenCalls(
 		route: TokenRoute,
 		call: TokenCall<unknown, unknown>,
 	): Promise<Response> {
-		await holders.noteUse(call.token);
+		await holders.storeUse(call.token);
 		const done = await route.handle(call, deps);
 		if (!done.ok) return answerFault(done.fault);
 		metrics.countInbound("api", "ANSWERED");

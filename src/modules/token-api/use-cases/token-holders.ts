@@ -7,7 +7,7 @@ import { sha256Hex } from "#core/domain/signature.ts";
 import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import type { TokenHolder } from "#core/people/actor.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
-import { type FoundToken, findApiTokensByHash, noteTokenUse } from "#core/store/queries/api-tokens.ts";
+import { type FoundToken, findApiTokensByHash, storeTokenUse } from "#core/store/queries/api-tokens.ts";
 import { createBatcher } from "../../../concurrency/batching.ts";
 import { createKeyedCache } from "../../../concurrency/cached-value.ts";
 
@@ -29,7 +29,7 @@ export interface TokenHolders {
 	/** Finds the token in an Authorization header. */
 	find(authorization: string | undefined): Promise<Result<KnownToken>>;
 	/** Stores that a token was used, if its last stored use is some minutes old. */
-	noteUse(token: Readonly<FoundToken>): Promise<void>;
+	storeUse(token: Readonly<FoundToken>): Promise<void>;
 }
 
 export function createTokenHolders({ store, clock }: Pick<AccountsDeps, "store" | "clock">): TokenHolders {
@@ -63,13 +63,13 @@ export function createTokenHolders({ store, clock }: Pick<AccountsDeps, "store" 
 			if (known.token.revoked_at_ms !== null) return refusalOf("revoked_token", {});
 			return isExpired(known.token, clock.nowMs()) ? refusalOf("expired_token", {}) : succeed(known);
 		},
-		async noteUse({ id, last_used_at_ms: lastUsedAtMs }) {
+		async storeUse({ id, last_used_at_ms: lastUsedAtMs }) {
 			const nowMs = clock.nowMs();
 			const lastMs = Math.max(lastUsedAtMs ?? 0, notedAtMs.get(id) ?? 0);
 			if (lastMs > nowMs - USE_NOTED_EVERY_MS) return;
 			if (notedAtMs.size >= MAX_CACHED) notedAtMs.clear();
 			notedAtMs.set(id, nowMs);
-			await noteTokenUse(store.db, id, nowMs, USE_NOTED_EVERY_MS);
+			await storeTokenUse(store.db, id, nowMs, USE_NOTED_EVERY_MS);
 		},
 	};
 }
