@@ -234,11 +234,11 @@ function findProviderContradictions(reader: SettingReader, values: Values): void
 /** Reports unknown settings, because a misspelt one would otherwise be noticed only in production. */
 function findUnknown(reader: SettingReader, environment: Environment): void {
 	const names = ALL_SETTINGS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
-	const known = names.filter((name) => name.startsWith("RINGBACK_"));
-	const harmless = new Set([...known, ...SHOP_SETTINGS]);
+	const ownSettings = names.filter((name) => name.startsWith("RINGBACK_"));
+	const harmless = new Set([...ownSettings, ...SHOP_SETTINGS]);
 	for (const name of Object.keys(environment)) {
 		if (/^RINGBACK_(?!TEST_)/.test(name) && !harmless.has(name)) {
-			reader.problem(name, `is not a setting. Known are ${known.join(", ")}.`);
+			reader.problem(name, `is not a setting. Known are ${ownSettings.join(", ")}.`);
 		}
 	}
 }

@@ -130,12 +130,12 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 
 /** Returns who was erased in the database that was kept aside, and is not erased in the restored one. */
 async function findForgotten(asidePath: string | undefined, path: string): Promise<readonly string[] | null> {
-	const known = asidePath === undefined ? null : await readErased(asidePath);
-	if (known === null) return null;
+	const erasedBefore = asidePath === undefined ? null : await readErased(asidePath);
+	if (erasedBefore === null) return null;
 	const restored = new Set(await readErased(path));
 	return findPresent(
 		path,
-		known.filter((publicId) => !restored.has(publicId)),
+		erasedBefore.filter((publicId) => !restored.has(publicId)),
 	);
 }
 

@@ -262,8 +262,8 @@ async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Pr
  * use another brand.
  */
 async function keepBrand(store: Store, brand: string | null, log: Log): Promise<void> {
-	const known = brand === null ? null : await keepGivenBrand(store, brand);
-	if (known !== null) log.warn({ brand, known }, sayOtherBrand(known));
+	const fixedBrand = brand === null ? null : await keepGivenBrand(store, brand);
+	if (fixedBrand !== null) log.warn({ brand, known: fixedBrand }, sayOtherBrand(fixedBrand));
 }
 
 const POOLER_REFUSED =

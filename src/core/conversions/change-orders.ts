@@ -79,9 +79,9 @@ export async function lockFound(
 	{ conversions }: Pick<Looked, "conversions">,
 	alreadyLocked: readonly Conversion[] = [],
 ): Promise<Found> {
-	const known = new Set(alreadyLocked.map(({ id }) => id));
+	const lockedIds = new Set(alreadyLocked.map(({ id }) => id));
 	const wanted = requests.map(findIdToLock(conversions));
-	const ids = [...new Set(wanted)].flatMap((id) => (id === null || known.has(id) ? [] : id));
+	const ids = [...new Set(wanted)].flatMap((id) => (id === null || lockedIds.has(id) ? [] : id));
 	const locked = [...alreadyLocked, ...(await batch.lock(trx, ids))];
 	const lockedById = new Map(locked.map((conversion) => [conversion.id, conversion]));
 	const asked = new Set(ids);

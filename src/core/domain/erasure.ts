@@ -64,10 +64,10 @@ export function createEraser({ emails, names, replacement }: ErasedWords): Erase
 			return `${whole}(?![\\p{L}\\p{N}._%+-]{0,64}@)(?<!@[\\p{L}\\p{N}._-]{0,255})`;
 		}),
 	];
-	const known = [...emails, ...names];
+	const texts = [...emails, ...names];
 	// A longer name comes first, because it may begin with a shorter one.
 	const ordered = patterns
-		.map((pattern, index) => ({ pattern, length: known[index]?.length ?? 0 }))
+		.map((pattern, index) => ({ pattern, length: texts[index]?.length ?? 0 }))
 		.filter(({ length }) => length > 0)
 		.toSorted((one, other) => other.length - one.length);
 	if (ordered.length === 0) return (text) => text;

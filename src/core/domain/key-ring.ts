@@ -77,8 +77,8 @@ export function createKeyRing(
 	}
 
 	function deriveAll(name: string): readonly [Uint8Array, ...Uint8Array[]] {
-		const own = sorted.filter(([id]) => id !== use.formerId).map(([, key]) => deriveKey(key, name));
-		const [first, ...others] = [...own, ...(use.kept.get(name) ?? [])];
+		const present = sorted.filter(([id]) => id !== use.formerId).map(([, key]) => deriveKey(key, name));
+		const [first, ...others] = [...present, ...(use.kept.get(name) ?? [])];
 		if (first === undefined) throw new Error("the key ring has no key");
 		return [first, ...others];
 	}

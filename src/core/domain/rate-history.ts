@@ -36,8 +36,8 @@ export function commissionAt(
 	atMs: number,
 ): Rate {
 	const sinceMs = Math.max(atMs, partnership?.createdAtMs ?? atMs);
-	const own = partnership === null ? null : ratesAt(partnership.history, sinceMs);
-	return findCommission(ratesAt(programme, sinceMs), own, eventType).rate;
+	const agreedRates = partnership === null ? null : ratesAt(partnership.history, sinceMs);
+	return findCommission(ratesAt(programme, sinceMs), agreedRates, eventType).rate;
 }
 
 /** Returns the rate of the network fee that the programme had at a time. */

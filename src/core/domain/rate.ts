@@ -224,8 +224,8 @@ export function readByType<Value>(
 	const byType: Partial<Record<EventType, Value>> = {};
 	for (const part of text.split(";")) {
 		const [type, value = ""] = part.split("=");
-		const known = EVENT_TYPES.find((one) => one === type);
-		if (known !== undefined) byType[known] = read(value);
+		const eventType = EVENT_TYPES.find((one) => one === type);
+		if (eventType !== undefined) byType[eventType] = read(value);
 	}
 	return byType;
 }

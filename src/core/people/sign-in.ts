@@ -167,9 +167,9 @@ export async function letIn(
 ): Promise<Result<SignInStep>> {
 	const sessionCookie = await startSession(trx, deps, person.id, visitor);
 	await noteSignInAction(trx, deps, person, "person.signed_in", visitor, provider);
-	const known = await findDevice({ ...deps, store: { db: trx } }, person.email, visitor.device);
+	const device = await findDevice({ ...deps, store: { db: trx } }, person.email, visitor.device);
 	const otherwise = provider === null ? makeDeviceId(deps) : sharedDeviceId(deps, person.email);
-	const deviceCookie = await makeDeviceCookie(trx, deps, person.email, known ?? otherwise);
+	const deviceCookie = await makeDeviceCookie(trx, deps, person.email, device ?? otherwise);
 	return succeed({ next: "home", setCookies: [sessionCookie, deviceCookie] });
 }
 

@@ -21,11 +21,11 @@ export async function findNamedProgrammes(db: Db, named: readonly string[]): Pro
 	const byId = new Map((await findProgrammesByPublicId(db, ids)).map((found) => [found.public_id, found]));
 	const byName = Map.groupBy(await findProgrammesByName(db, names), ({ name }) => name);
 	return (text) => {
-		const known = byId.get(text);
-		if (known !== undefined && known.archived_at_ms !== null) {
-			return refuseProgramme(`“${known.name}” is archived. Resume it on its Settings page first.`);
+		const programmeWithId = byId.get(text);
+		if (programmeWithId !== undefined && programmeWithId.archived_at_ms !== null) {
+			return refuseProgramme(`“${programmeWithId.name}” is archived. Resume it on its Settings page first.`);
 		}
-		if (known !== undefined) return succeed(known);
+		if (programmeWithId !== undefined) return succeed(programmeWithId);
 		const [programme, another] = byName.get(parseName(text) ?? "") ?? [];
 		if (another !== undefined) {
 			return refuseProgramme(`Several programmes are called “${text}”. Write the ID, prg_…, instead.`);

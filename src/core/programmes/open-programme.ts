@@ -180,9 +180,9 @@ async function findOrMakeOwner(
 	way: OwnerWay,
 	email: string,
 ): Promise<Result<Locked<Person>>> {
-	const known = await lockPerson(trx, "email", email);
-	if (known?.kind === "shop") return succeed(known);
-	if (known !== undefined) return refuse("email_taken", staffCannotOwn(email), "email");
+	const existing = await lockPerson(trx, "email", email);
+	if (existing?.kind === "shop") return succeed(existing);
+	if (existing !== undefined) return refuse("email_taken", staffCannotOwn(email), "email");
 	if (way.kind !== "known") return findOrCreateInvitee(trx, deps, email, "shop");
 	const cure = `Create it first: ringback user create --email ${email} --kind shop`;
 	return refuse("unknown_person", `There is no account with the email ${email}. ${cure}`, "owner");

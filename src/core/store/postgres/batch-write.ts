@@ -227,8 +227,8 @@ const WRITES = new Map<string, readonly Write[]>();
 
 function writesWith(tables: readonly ModuleTable[]): readonly Write[] {
 	const key = tables.map(({ name }) => name).join(" ");
-	const known = WRITES.get(key);
-	if (known !== undefined) return known;
+	const cached = WRITES.get(key);
+	if (cached !== undefined) return cached;
 	const all = [...partsWith(tables)];
 	const writes = shapesWith(tables).map((shape) =>
 		composeWrite(new Map(all.filter(([name]) => shape.includes(name)))),

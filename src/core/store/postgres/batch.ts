@@ -71,8 +71,8 @@ const KEYED_STATEMENTS = new Map<string, HotStatement<object>>();
 
 /** Returns the statement that runs a module's query for each of the keys. */
 function statementOf({ key, text }: Pick<KeyedRead<Key, unknown>, "key" | "text">): HotStatement<object> {
-	const known = KEYED_STATEMENTS.get(text);
-	if (known !== undefined) return known;
+	const cached = KEYED_STATEMENTS.get(text);
+	if (cached !== undefined) return cached;
 	const ofKey = text.replaceAll(/(?<!:):(\w+)/g, "asked.$1");
 	const statement = hotStatement<object>(
 		`select each.* from ${listText("asked", key)} cross join lateral (${ofKey} offset 0) as each`,

@@ -243,7 +243,7 @@ export interface ConnectionOptions {
 
 export function toKyselyPool(connections: PostgresConnections, options: ConnectionOptions): PostgresPool {
 	// There is one wrapper for each connection, because Kysely compares connections by identity.
-	const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+	const wrappers = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 	return {
 		options: connections.pool.options,
 		end: () => connections.end(),
@@ -253,8 +253,8 @@ export function toKyselyPool(connections: PostgresConnections, options: Connecti
 			const client = await connections.connect().catch((error: unknown) => {
 				throw withCode(error);
 			});
-			const connection = known.get(client) ?? watchConnection(connections, client, options);
-			known.set(client, connection);
+			const connection = wrappers.get(client) ?? watchConnection(connections, client, options);
+			wrappers.set(client, connection);
 			return connection;
 		},
 	};

@@ -239,14 +239,14 @@ export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 		.where("topic", "=", topic)
 		.orderBy("audit_entry_id")
 		.limit(MAX_CHANGES_IN_MAIL);
-	const taken = await trx
+	const deleted = await trx
 		.deleteFrom("changes_to_tell")
 		.where("topic", "=", topic)
 		.where("audit_entry_id", "in", oldest)
 		.returning("audit_entry_id")
 		.execute();
-	if (taken.length === 0) return [];
-	const ids = taken.map((row) => row.audit_entry_id);
+	if (deleted.length === 0) return [];
+	const ids = deleted.map((row) => row.audit_entry_id);
 	const rows = await trx
 		.selectFrom("audit_entries")
 		.leftJoin("people", "people.id", "audit_entries.person_id")

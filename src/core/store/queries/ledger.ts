@@ -196,8 +196,8 @@ export async function checkRules(
 	const broken: BrokenRule[] = [];
 	const ranges = new Map<string, IdRange>();
 	const migrations = await db.selectFrom("schema_versions").select("name").execute();
-	const known = new Set(migrations.map(({ name }) => name));
-	const rules = allRules.filter(({ since }) => since === undefined || known.has(since));
+	const presentMigrations = new Set(migrations.map(({ name }) => name));
+	const rules = allRules.filter(({ since }) => since === undefined || presentMigrations.has(since));
 	for (const rule of rules) {
 		const column = `${rule.table}.${rule.key}`;
 		const range = ranges.get(column) ?? (await findRange(db, rule));

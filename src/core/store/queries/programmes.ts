@@ -101,8 +101,8 @@ export async function listKeylessProgrammes(db: Db, limit: number): Promise<numb
 const ratesOfRows = new WeakMap<Selectable<ProgrammesTable>, ProgrammeRates>();
 
 export function ratesOf(programme: Selectable<ProgrammesTable>): ProgrammeRates {
-	const known = ratesOfRows.get(programme);
-	if (known !== undefined) return known;
+	const cached = ratesOfRows.get(programme);
+	if (cached !== undefined) return cached;
 	const rates = readProgrammeRates(programme, zeroIn(programme.currency));
 	ratesOfRows.set(programme, rates);
 	return rates;

@@ -41,8 +41,8 @@ const keyOfTransaction = new WeakMap<Db, Uint8Array>();
 
 /** Returns the key with which the transaction must seal what it stores. */
 export async function sealingKeyIn(trx: Db, keyRing: KeyRing): Promise<Uint8Array> {
-	const known = keyOfTransaction.get(trx);
-	if (known !== undefined) return known;
+	const cached = keyOfTransaction.get(trx);
+	if (cached !== undefined) return cached;
 	if (!trx.isTransaction) throw new Error("a value can be sealed only in the transaction that stores it");
 	const presentId = (await readPresentId(trx, keyRing)) ?? (await adoptKey(trx, keyRing));
 	const key = findKey(keyRing, presentId);

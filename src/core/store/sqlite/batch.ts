@@ -108,10 +108,10 @@ function prepareStatements(database: DatabaseSync) {
 
 /** Returns a function that makes a value once for each key. */
 function remember<Of, Value>(make: (of: Of) => Value): (of: Of) => Value {
-	const made = new Map<Of, Value>();
+	const values = new Map<Of, Value>();
 	return (of) => {
-		const value = made.get(of) ?? make(of);
-		made.set(of, value);
+		const value = values.get(of) ?? make(of);
+		values.set(of, value);
 		return value;
 	};
 }

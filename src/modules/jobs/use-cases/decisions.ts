@@ -412,8 +412,8 @@ function parseDecision(cells: Cells, side: Side, programme: Programme): Result<A
 	if (decision === REFUND) return parseRefund(cells, side, programme);
 	const move = parseMove(decision);
 	if (!move.ok) {
-		const known = [...DECISION_MOVES, REFUND].join(", ");
-		return refuse("invalid_field", `decision must be one of ${known}.`, "decision");
+		const decisionWords = [...DECISION_MOVES, REFUND].join(", ");
+		return refuse("invalid_field", `decision must be one of ${decisionWords}.`, "decision");
 	}
 	if (cellOf(cells, "amount") !== "" || cellOf(cells, "refundId") !== "") {
 		return refuse("unknown_field", "Only a refund has an amount and a refundId. Leave both empty.", "amount");
@@ -448,9 +448,9 @@ function whyUnknown(cells: Cells, byOrder: ByOrder): string {
 	}
 	const eventType = parseEventType(eventTypeOf(cells));
 	if (!eventType.ok) return plainWords(eventType.fault);
-	const known = namesakesOf(byOrder, cells).map(({ event_type }) => event_type);
+	const storedTypes = namesakesOf(byOrder, cells).map(({ event_type }) => event_type);
 	const order = { orderId: cellOf(cells, "orderId"), eventType: eventType.value };
-	return plainWords(refuseUnknownOrder(order, known).fault);
+	return plainWords(refuseUnknownOrder(order, storedTypes).fault);
 }
 
 /**

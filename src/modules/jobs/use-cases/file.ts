@@ -69,7 +69,7 @@ export async function readRows(
 
 function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobColumn, number> {
 	const { columns, ignored = "" } = kind;
-	const known = new Map(
+	const columnByName = new Map(
 		columns.flatMap((column) =>
 			[column.name, ...(column.aliases?.split(",") ?? [])].map((name) => [plainName(name), column] as const),
 		),
@@ -80,7 +80,7 @@ function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobCol
 	const problems: string[] = [];
 	for (const [position, heading] of cells.entries()) {
 		const cell = plainHeader(heading);
-		const column = known.get(plainName(cell));
+		const column = columnByName.get(plainName(cell));
 		if (column === undefined) {
 			if (!unread.has(plainName(cell))) unknown.push(cell.trim());
 		} else if (positions.has(column)) problems.push(`the column ${column.name} is there twice`);

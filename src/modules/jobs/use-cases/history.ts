@@ -122,12 +122,12 @@ async function judgeHistory(
 	const orders = meant.flatMap((read) =>
 		read.ok ? [{ programme_id: read.value.programme.id, order_id: read.value.history.orderId }] : [],
 	);
-	const known = new Map((await findByOrders(db, orders)).map((found) => [nameOfOrder(found), found]));
+	const existing = new Map((await findByOrders(db, orders)).map((found) => [nameOfOrder(found), found]));
 	return meant.map((read) => {
 		if (!read.ok) return refuseLine(read);
 		const { programme, history } = read.value;
 		const { orderId: order_id, eventType: event_type } = history;
-		const present = known.get(nameOfOrder({ programme_id: programme.id, order_id, event_type }));
+		const present = existing.get(nameOfOrder({ programme_id: programme.id, order_id, event_type }));
 		return present === undefined ? verdictOnNew(read.value) : compare(present, history);
 	});
 }

@@ -244,7 +244,7 @@ function compareLines(thing: ComparedThing) {
 	 * Lines by the hash of their key. `other` is the number of the first later line with the same key and
 	 * different content.
 	 */
-	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
+	const things = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
 	let hasRepeats = false;
 	const keyOf = ({ cells }: JobRow) => {
 		const key = thing.keyOf(cells);
@@ -254,7 +254,7 @@ function compareLines(thing: ComparedThing) {
 	};
 	const saysOf = ({ cells }: JobRow) => hash("sha1", thing.saysOf(cells), "buffer").readUInt32BE(0) >>> 2;
 	function judge(row: JobRow): RowVerdict | null {
-		const seen = known.get(keyOf(row) ?? -1);
+		const seen = things.get(keyOf(row) ?? -1);
 		if (seen === undefined || !seen.isRepeated) return null;
 		const { line, says, other } = seen;
 		if (other === null) return line === row.line ? null : needsNoChange(`Line ${line} says the same.`);
@@ -270,8 +270,8 @@ function compareLines(thing: ComparedThing) {
 			for (const row of rows) {
 				const [key, says] = [keyOf(row), saysOf(row)];
 				if (key === null) continue;
-				const seen = known.get(key);
-				if (seen === undefined) known.set(key, { line: row.line, says, isRepeated: false, other: null });
+				const seen = things.get(key);
+				if (seen === undefined) things.set(key, { line: row.line, says, isRepeated: false, other: null });
 				else {
 					hasRepeats = seen.isRepeated = true;
 					if (seen.says !== says) seen.other ??= row.line;

@@ -30,11 +30,11 @@ async function findNamedPartners(
 	const byId = new Map((await findPartnersByPublicId(db, ids)).map((found) => [found.public_id, found]));
 	const byName = Map.groupBy(await findPartnersByName(db, names), ({ name }) => name);
 	return (text) => {
-		const known = byId.get(text);
-		if (known !== undefined && known.erased_at_ms !== null) {
+		const partnerWithId = byId.get(text);
+		if (partnerWithId !== undefined && partnerWithId.erased_at_ms !== null) {
 			return refusePartner(`The partner ${text} was erased. Remove the line.`);
 		}
-		if (known !== undefined) return succeed(known);
+		if (partnerWithId !== undefined) return succeed(partnerWithId);
 		const [partner, another] = byName.get(parseName(text) ?? "") ?? [];
 		if (another !== undefined) {
 			return refusePartner(`Several partners are called “${text}”. Write the ID, ptn_…, instead.`);

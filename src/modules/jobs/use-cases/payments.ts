@@ -137,8 +137,8 @@ async function readLines(
 		const number = cellOf(cells, "number");
 		const statement = byNumber.get(number);
 		if (statement === undefined) {
-			const known = number === "" ? "The number is missing." : `There is no statement “${number}”.`;
-			return needsFixing(`${known} Copy the number from the payout file.`, "unknown_statement");
+			const problem = number === "" ? "The number is missing." : `There is no statement “${number}”.`;
+			return needsFixing(`${problem} Copy the number from the payout file.`, "unknown_statement");
 		}
 		const payment = parsePayment({ date: cellOf(cells, "date"), reference: cellOf(cells, "reference") });
 		if (!payment.ok) return refuseLine(payment);

@@ -278,8 +278,8 @@ async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 	if (!read.ok) return { verdict: refuseLine(read), meant: null };
 	const { email, place } = read.value;
 	const person = await findPersonByEmail(db, email);
-	const known = person === undefined ? null : await comparePerson(db, person, place);
-	return { verdict: known ?? willChange(null), meant: read.value };
+	const compared = person === undefined ? null : await comparePerson(db, person, place);
+	return { verdict: compared ?? willChange(null), meant: read.value };
 }
 
 /** Compares a line with the person's present role. Returns null if the person is not in the programme yet. */

@@ -62,8 +62,8 @@ export function createClickSealer(keyRing: Pick<KeyRing, "derive" | "version">):
 			keys = new Map();
 			version = keyRing.version;
 		}
-		const known = keys.get(day);
-		if (known !== undefined) return known;
+		const cached = keys.get(day);
+		if (cached !== undefined) return cached;
 		const fresh = keyRing.derive(clickUse(day)).map((bytes) => createSecretKey(bytes));
 		const [oldest] = keys.keys();
 		if (keys.size >= MAX_KEYS && oldest !== undefined) keys.delete(oldest);

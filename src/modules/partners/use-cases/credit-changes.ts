@@ -79,16 +79,19 @@ async function read(db: Db, batch: BatchStore, asked: AskedFacts): Promise<ReadF
 	const { requests, lockedIds } = asked;
 	const credits = await batch.find(db, CREDIT_OF_CONVERSION, keysOf(lockedIds));
 	const signals = requests.flatMap((request) => request.signals ?? []);
-	const known = [...credits.map((row) => row.partnership_id), ...requests.map((one) => one.partnershipId)];
-	const partnerships = await readPartnerships(db, batch, signals, known);
+	const partnershipIds = [
+		...credits.map((row) => row.partnership_id),
+		...requests.map((one) => one.partnershipId),
+	];
+	const partnerships = await readPartnerships(db, batch, signals, partnershipIds);
 	const isTellingPartners = partnerships.all.some(({ target }) => target !== null);
-	const told = isTellingPartners ? await batch.find(db, EVENTS_OF_CONVERSION, keysOf(lockedIds)) : [];
+	const storedEvents = isTellingPartners ? await batch.find(db, EVENTS_OF_CONVERSION, keysOf(lockedIds)) : [];
 	const links = isTellingPartners
 		? await batch.find(db, CODE_OF_LINK, keysOf(linksOf(credits, signals, partnerships)))
 		: [];
 	const recordOf = await readRecords(db, asked, partnerships);
 	const creditsById = new Map(credits.map((credit) => [credit.conversion_id, credit]));
-	const toldById = Map.groupBy(told, ({ conversion_id }) => conversion_id);
+	const toldById = Map.groupBy(storedEvents, ({ conversion_id }) => conversion_id);
 	return {
 		batch: { partnerships, recordOf, linkCodes: new Map(links.map(({ id, code }) => [id, code])) },
 		factsOf(stored) {
@@ -140,11 +143,13 @@ function findWantedRates(
 ): ReadonlyMap<string, WantedRates> {
 	const wanted = new Map<string, WantedRates>();
 	if (requests.every(({ signals }) => signals === undefined)) return wanted;
-	const known = new Set(conversions.map(({ programme_id, order_id }) => `${programme_id} ${order_id}`));
+	const reportedOrders = new Set(
+		conversions.map(({ programme_id, order_id }) => `${programme_id} ${order_id}`),
+	);
 	for (const { programmeId, orderId, signals } of requests) {
 		const order = `${programmeId} ${orderId}`;
-		const isRepeated = known.has(order);
-		known.add(order);
+		const isRepeated = reportedOrders.has(order);
+		reportedOrders.add(order);
 		if (!isRepeated || signals === undefined) continue;
 		const { programme } = signals;
 		for (const partnership of [null, ...partnerships.candidatesOf(signals)])
@@ -161,12 +166,12 @@ function follow(made: MadeMove): Followed {
 	const credited = parts.credit === undefined ? known.credited : creditedBy(facts.partnerships, credit);
 	const now = { ...known, credit, credited };
 	const events = partnerEventsOf({ ...made, known: now });
-	const told = events.map(({ target, name }) => ({ receiver_id: target.receiverId, name }));
+	const newlyTold = events.map(({ target, name }) => ({ receiver_id: target.receiverId, name }));
 	return {
 		rows: parts.credit === undefined ? [] : [CREDITS.add([rowFor(made, parts.credit)])],
 		columns: partnersOf({ ...made, known: now }),
 		events,
-		known: { credit, credited, told: [...known.told, ...told] },
+		known: { credit, credited, told: [...known.told, ...newlyTold] },
 	};
 
 	function rowFor({ after: { id, programme_id, occurred_at_ms } }: MadeMove, stored: Credit): StoredCredit {

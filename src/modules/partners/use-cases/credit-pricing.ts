@@ -55,9 +55,9 @@ function price(reported: ReportToPrice, soldAtMs: number, about: About): PricedS
 	const credit = isCredited(programme, report) ? judgeCreditOf(reported, soldAtMs, about) : undefined;
 	const partnership = about.facts.partnerships.find(credit?.partnershipId);
 	const isNobodys = partnership === undefined && credits_partners === 1;
-	const own = partnership === undefined ? null : commissionsOf(partnership, currency);
+	const agreedRates = partnership === undefined ? null : commissionsOf(partnership, currency);
 	return {
-		rates: isNobodys ? noRates(zeroIn(currency)) : ratesFor(all, own, report.eventType),
+		rates: isNobodys ? noRates(zeroIn(currency)) : ratesFor(all, agreedRates, report.eventType),
 		fee: feeFor(all, report.eventType),
 		parts: { credit },
 		decided: credit === undefined ? explainMissingCredit(programme, report) : { credit: credit.word },

@@ -68,14 +68,14 @@ export function judgeRefund(
 	asked: AskedRefund,
 ): RefundVerdict {
 	const { currency } = conversion;
-	const known = refunds.find(({ refundId }) => refundId === asked.refundId);
-	if (known !== undefined) {
-		if (isSameValue(known, asked.value)) return { kind: "already" };
+	const earlier = refunds.find(({ refundId }) => refundId === asked.refundId);
+	if (earlier !== undefined) {
+		if (isSameValue(earlier, asked.value)) return { kind: "already" };
 		return refuseWith(
 			faultOf(
 				"refund_id_used",
-				{ refundId: asked.refundId, amount: known.amount, currency },
-				`The refund ${asked.refundId} of this conversion was entered before, with ${known.amount} ${currency}. Choose another refund ID for a new refund.`,
+				{ refundId: asked.refundId, amount: earlier.amount, currency },
+				`The refund ${asked.refundId} of this conversion was entered before, with ${earlier.amount} ${currency}. Choose another refund ID for a new refund.`,
 			),
 		);
 	}

@@ -90,7 +90,7 @@ function judgeOn<Done>(
 	done: (refunded: RefundedRequest) => Done,
 ): Judgement<Done> {
 	const { refundId: refund_id, reason, decidedBy } = decision;
-	const known = refunds.find((refund) => refund.refund_id === refund_id);
+	const stored = refunds.find((refund) => refund.refund_id === refund_id);
 	const refundable = refundableOf(present);
 	const verdict = judgeRefund(refundable, refunds.map(knownRefundOf), decision);
 	const moveTo = (step: Step, refund: RefundStep): Judgement<Done> => ({
@@ -108,10 +108,10 @@ function judgeOn<Done>(
 		case "refuse":
 			return { kind: "answer", result: { ok: false, fault: verdict.fault } };
 		case "already":
-			if (known === undefined) throw new Error("a refund that is not stored was taken for a repeated one");
+			if (stored === undefined) throw new Error("a refund that is not stored was taken for a repeated one");
 			return {
 				kind: "keep",
-				done: (conversion) => done({ before: conversion, conversion, outcome: "already", refund: known }),
+				done: (conversion) => done({ before: conversion, conversion, outcome: "already", refund: stored }),
 			};
 		case "refund": {
 			const { amount, left } = verdict;

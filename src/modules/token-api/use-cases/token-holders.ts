@@ -58,10 +58,12 @@ export function createTokenHolders({ store, clock }: Pick<AccountsDeps, "store" 
 		async find(authorization) {
 			const text = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
 			if (text === undefined) return refusalOf("missing_token", {});
-			const known = isTokenForm(text) ? await cache.get(sha256Hex(text)) : undefined;
-			if (known === undefined) return refusalOf("unknown_token", {});
-			if (known.token.revoked_at_ms !== null) return refusalOf("revoked_token", {});
-			return isExpired(known.token, clock.nowMs()) ? refusalOf("expired_token", {}) : succeed(known);
+			const foundToken = isTokenForm(text) ? await cache.get(sha256Hex(text)) : undefined;
+			if (foundToken === undefined) return refusalOf("unknown_token", {});
+			if (foundToken.token.revoked_at_ms !== null) return refusalOf("revoked_token", {});
+			return isExpired(foundToken.token, clock.nowMs())
+				? refusalOf("expired_token", {})
+				: succeed(foundToken);
 		},
 		async storeUse({ id, last_used_at_ms: lastUsedAtMs }) {
 			const nowMs = clock.nowMs();
