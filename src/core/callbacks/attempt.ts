@@ -2,8 +2,8 @@
 // the bytes and the request target that are sent (contract section 5).
 
 import { type AnswerExcerpt, writeExcerpt } from "../domain/answer-excerpt.ts";
+import { composeCallback } from "../domain/callback-request.ts";
 import { concludeAttempt } from "../domain/delivery.ts";
-import { composeCallback } from "../domain/sent-request.ts";
 import { canonicalString, sha256Hex, sign, USER_AGENT, type WireNames } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";

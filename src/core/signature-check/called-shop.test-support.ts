@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { setUrl } from "../../../test/support/change-rows.ts";
 import { recordConversion } from "../conversions/record.ts";
-import type { SentRequest } from "../domain/sent-request.ts";
+import type { SentRequest } from "../domain/callback-request.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import type { Programme } from "../store/queries/programmes.ts";

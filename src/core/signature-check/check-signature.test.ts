@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { raiseReceiverIds } from "../../../test/support/receiver-ids.ts";
 import { createSqliteDatabase } from "../../../test/support/sqlite-database.ts";
-import type { SentRequest } from "../domain/sent-request.ts";
+import type { SentRequest } from "../domain/callback-request.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { activateSecret, endReplacedSecrets, prepareSecret } from "../programmes/signing-secret.ts";

@@ -2,9 +2,9 @@
 // is a callback that we have a record of, it is compared with that record. Otherwise the usual mistakes are
 // tried. No secret is returned, and nothing is stored.
 
+import type { SentRequest } from "../domain/callback-request.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { type OpeningKeys, openSecret } from "../domain/sealing.ts";
-import type { SentRequest } from "../domain/sent-request.ts";
 import {
 	headerNames,
 	judgeTimestamp,

@@ -2,10 +2,10 @@
 
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
+import { rebuildRequest, type SentRequest } from "../../domain/callback-request.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import { readPartnerEvent } from "../../domain/partner-event.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
-import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { isSuccess, judgeResult, type Verdict } from "../../domain/verdict.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import {

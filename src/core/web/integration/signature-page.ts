@@ -1,7 +1,7 @@
 // The tab "Check a signature". A pasted request is not stored.
 
+import { rebuildRequest, type SentRequest } from "../../domain/callback-request.ts";
 import { refuse } from "../../domain/fault.ts";
-import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { headerNames } from "../../domain/signature.ts";
 import { type CheckedSignature, checkSignature, pasteSent } from "../../signature-check/check-signature.ts";
 import type { Difference } from "../../signature-check/difference.ts";

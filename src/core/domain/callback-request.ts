@@ -1,5 +1,5 @@
-// Rebuilds the request of a past attempt, byte for byte as it was sent. The stored event, start time, nonce
-// and signature are enough. The signing secret is neither needed nor shown.
+// Composes the request of a callback, and rebuilds the one of a past attempt, byte for byte as it was sent. For that the
+// stored event, start time, nonce and signature are enough. The signing secret is neither needed nor shown.
 
 import { bodySentAt } from "./event.ts";
 import type { EventName } from "./event-name.ts";
