@@ -19,6 +19,7 @@ import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import { w13LowLoad } from "./w13-low-load.ts";
 import { w14Readers } from "./w14-readers.ts";
+import { w15ColdHosts } from "./w15-cold-hosts.ts";
 import { w16Steady } from "./w16-steady.ts";
 import type { Workload } from "./workload.ts";
 
@@ -37,6 +38,7 @@ export const WORKLOADS: readonly Workload[] = [
 	w12Cost,
 	w13LowLoad,
 	w14Readers,
+	w15ColdHosts,
 	w16Steady,
 	mix,
 	contested,

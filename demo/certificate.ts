@@ -32,73 +32,79 @@ const DEFAULT_LIFE_MS = 30 * DAY_MS;
 
 export async function makeCertificates(options: CertificateOptions): Promise<Certificates> {
 	const nowMs = Date.now();
-	const notBefore = new Date(nowMs - DAY_MS);
-	const notAfter = new Date(nowMs + DEFAULT_LIFE_MS);
+	const life = { notBefore: new Date(nowMs - DAY_MS), notAfter: new Date(nowMs + DEFAULT_LIFE_MS) };
 	const caKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const leafKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	// The random part of the name distinguishes two CAs if both are trusted.
 	const ca = { name: `Ringback throw-away CA ${randomBytes(4).toString("hex")}`, keys: caKeys };
 	const leaf = { name: options.names[0] ?? "localhost", keys: leafKeys };
-	const authority = (subject: Party, issuer: Party) =>
-		certificate({
-			subject,
-			issuer,
-			notBefore,
-			notAfter,
-			extensions: [BASIC_CONSTRAINTS_CA, KEY_USAGE_SIGN_CERTIFICATES, subjectKeyId(subject.keys.publicKey)],
-		});
 	const chain: string[] = [];
 	let lastCa = ca;
 	for (let number = 1; number <= (options.intermediates ?? 0); number++) {
 		// Each intermediate CA has its own key. With one key for all, nobody could tell which CA signed.
 		const next = { name: `${ca.name} ${number}`, keys: generateKeyPairSync("ec", { namedCurve: "P-256" }) };
-		chain.unshift(toPem(authority(next, lastCa)));
+		chain.unshift(makeAuthorityPem(next, lastCa, life));
 		lastCa = next;
 	}
 	const issuer = options.isSelfSigned ? leaf : lastCa;
-	const leafCertificate = certificate({
-		subject: leaf,
-		issuer,
-		notBefore: options.notBefore ?? notBefore,
-		notAfter: options.notAfter ?? notAfter,
-		extensions: [alternativeNames(options.names), SERVER_AUTH, authorityKeyId(issuer.keys.publicKey)],
-	});
+	const { notBefore = life.notBefore, notAfter = life.notAfter } = options;
 	return {
-		caPem: toPem(authority(ca, ca)),
-		certPem: [toPem(leafCertificate), ...chain].join(""),
+		caPem: makeAuthorityPem(ca, ca, life),
+		certPem: [makeLeafPem(options.names, leaf, issuer, { notBefore, notAfter }), ...chain].join(""),
 		keyPem: leafKeys.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
 	};
 }
 
-interface Party {
+export interface Party {
 	name: string;
+	/** Keys on the curve P-256, or for RSA. */
 	keys: { publicKey: KeyObject; privateKey: KeyObject };
 }
 
-interface CertificateFields {
-	subject: Party;
-	issuer: Party;
+export interface Life {
 	notBefore: Date;
 	notAfter: Date;
+}
+
+interface CertificateFields extends Life {
+	subject: Party;
+	issuer: Party;
 	extensions: readonly Buffer[];
+}
+
+/** Returns the certificate of a CA. A root is its own issuer. */
+export function makeAuthorityPem(subject: Party, issuer: Party, life: Life): string {
+	const extensions = [
+		BASIC_CONSTRAINTS_CA,
+		KEY_USAGE_SIGN_CERTIFICATES,
+		subjectKeyId(subject.keys.publicKey),
+	];
+	return toPem(certificate({ subject, issuer, ...life, extensions }));
+}
+
+/** Returns the certificate of a server with these names. */
+export function makeLeafPem(names: readonly string[], subject: Party, issuer: Party, life: Life): string {
+	const extensions = [alternativeNames(names), SERVER_AUTH, authorityKeyId(issuer.keys.publicKey)];
+	return toPem(certificate({ subject, issuer, ...life, extensions }));
 }
 
 // The fields are in the order of RFC 5280 section 4.1.
 function certificate(fields: CertificateFields): Buffer {
+	const { privateKey } = fields.issuer.keys;
+	const algorithm = privateKey.asymmetricKeyType === "rsa" ? RSA_WITH_SHA256 : ECDSA_WITH_SHA256;
 	const signed = sequence(
 		der(0xa0, der(INTEGER, Buffer.from([2]))),
 		// The top bit of the serial number is clear, because the number must be positive. The first byte 0x40
 		// also avoids a leading zero byte.
 		der(INTEGER, Buffer.concat([Buffer.from([0x40]), randomBytes(15)])),
-		ECDSA_WITH_SHA256,
+		algorithm,
 		commonName(fields.issuer.name),
 		sequence(time(fields.notBefore), time(fields.notAfter)),
 		commonName(fields.subject.name),
 		fields.subject.keys.publicKey.export({ type: "spki", format: "der" }),
 		der(0xa3, sequence(...fields.extensions)),
 	);
-	const signature = sign("sha256", signed, fields.issuer.keys.privateKey);
-	return sequence(signed, ECDSA_WITH_SHA256, bitString(signature));
+	return sequence(signed, algorithm, bitString(sign("sha256", signed, privateKey)));
 }
 
 const INTEGER = 0x02;
@@ -144,6 +150,7 @@ function extension(idHex: string, critical: boolean, value: Buffer): Buffer {
 }
 
 const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
+const RSA_WITH_SHA256 = sequence(oid("2a864886f70d01010b"), der(0x05));
 const BASIC_CONSTRAINTS_CA = extension("551d13", true, sequence(der(0x01, Buffer.from([0xff]))));
 const KEY_USAGE_SIGN_CERTIFICATES = extension("551d0f", true, der(0x03, Buffer.from([0x02, 0x04])));
 const SERVER_AUTH = extension("551d25", false, sequence(oid("2b06010505070301")));
