@@ -24,8 +24,11 @@ import type { Route, Target } from "./https-target.ts";
 export interface AttemptOwner {
 	/** Called when the headers have arrived and the attempt is settled. The body has not been read yet. */
 	onAnswer(attempt: Attempt, connection: Connection): void;
-	/** Called when the answer was read to its end, so that its connection may carry another request. */
-	onEnd(attempt: Attempt, connection: Connection): void;
+	/**
+	 * Called when the answer was read to its end. The connection may carry another request, unless the shop has announced
+	 * that it closes the connection.
+	 */
+	onEnd(attempt: Attempt, connection: Connection, isLast: boolean): void;
 	/**
 	 * Called if a reused connection, or one that resumed a TLS session, was closed before a byte of the request was
 	 * written. The request can then safely be sent on another connection.
@@ -66,6 +69,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	#isReused = false;
 	#isSent = false;
 	#isAnswerBegun = false;
+	/** Whether the shop has announced that it closes the connection after this answer. */
+	#isLast = false;
 	#excerptReader: ExcerptReader | undefined;
 
 	constructor(
@@ -176,6 +181,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
 		// Informational answers (1xx) precede the real answer (RFC 9110 section 15.2).
 		if (status < 200) return;
+		this.#isLast = headers["connection"] === "close";
 		if (!isSuccess(status)) this.#excerptReader = startExcerpt(headers);
 		this.settle({ kind: "answered", status }, true, this.#excerptReader?.excerpt ?? null);
 		if (this.#connection !== undefined) this.#owner.onAnswer(this, this.#connection);
@@ -191,7 +197,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#excerptReader?.end(true);
 		const connection = this.#connection;
 		this.#connection = undefined;
-		if (connection !== undefined) this.#owner.onEnd(this, connection);
+		if (connection !== undefined) this.#owner.onEnd(this, connection, this.#isLast);
 	}
 
 	/** Handles an error of the connection. It is also called after `abandon` has closed the connection. */

@@ -80,6 +80,11 @@ export function createConnections(): Connections {
 			const gate = placeAnswerGate(socket);
 			const connection = { client: openClient(origin, socket), line, socket, gate, isKept: false };
 			socket.once("close", () => forget(connection));
+			// undici also closes an idle connection that the shop closes, but with an error whose stack trace takes longer
+			// than the rest.
+			socket.once("end", () => {
+				if (connection.isKept) socket.destroy();
+			});
 			return connection;
 		},
 		take(key) {

@@ -80,6 +80,11 @@ function contextOf(trustedCa: string | undefined): SecureContext {
  * which takes as many round trips.
  */
 const RESUMED_SHARE = 1 / 2;
+/**
+ * Maximum number of connections that are begun in one turn of the event loop. A handshake takes about a millisecond of
+ * this process, which answers sales meanwhile.
+ */
+const MAX_BEGUN_PER_TURN = 2;
 /** Maximum number of sessions that a shop may issue on a connection. Servers issue one or two. */
 const MAX_ISSUED_SESSIONS = 16;
 
@@ -87,6 +92,7 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 	const secureContext = contextOf(trustedCa);
 	// The sessions belong to the certificate authorities with which they were checked.
 	const sessions = createTlsSessions(() => Date.now());
+	const beginInTurn = createTurns(MAX_BEGUN_PER_TURN);
 
 	/** Connects to the checked address, so that the name is not looked up a second time. */
 	function open(
@@ -120,7 +126,10 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 	// the host is the right one, and a TLS failure would occur at its other addresses, too.
 	function dial({ url, routes, leftMs, mayResume }: DialOrder, observer: DialObserver): Cancel {
 		const endMs = performance.now() + leftMs;
-		let leavePresent: Cancel = () => undefined;
+		let isCancelled = false;
+		let leavePresent: Cancel = () => {
+			isCancelled = true;
+		};
 
 		/** Tries the address at `index`. `failedHandshake` is the error of the resumed handshake that this replaces. */
 		function tryRoute(index: number, lastCode: string, failedHandshake?: string): void {
@@ -206,7 +215,9 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 			leavePresent = leave;
 		}
 
-		tryRoute(0, "ENOTFOUND");
+		beginInTurn(() => {
+			if (!isCancelled) tryRoute(0, "ENOTFOUND");
+		});
 		return () => leavePresent();
 	}
 
@@ -241,3 +252,25 @@ function earliestEnd(certificate: PeerCertificate): number {
 
 /** A certificate, with the one that issued it if the shop sent that one or we trust it. */
 type Issued = PeerCertificate & { issuerCertificate?: Issued };
+
+/** Returns a function that runs its argument at once, or in a later turn of the event loop if this one is full. */
+function createTurns(maxPerTurn: number): (begin: () => void) => void {
+	const waiting: (() => void)[] = [];
+	let begun = 0;
+
+	function startTurn(): void {
+		begun = 0;
+		for (const begin of waiting.splice(0, maxPerTurn)) run(begin);
+	}
+
+	function run(begin: () => void): void {
+		if (begun === 0) setImmediate(startTurn);
+		begun += 1;
+		begin();
+	}
+
+	return (begin) => {
+		if (begun < maxPerTurn) run(begin);
+		else waiting.push(begin);
+	};
+}

@@ -38,8 +38,9 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			dialler.keepSessions(line);
 			if (closing !== undefined) attempt.abandon();
 		},
-		onEnd(attempt, connection) {
-			if (closing === undefined) connections.keep(connection);
+		onEnd(attempt, connection, isLast) {
+			// undici would close the connection, too, with an error whose stack trace takes longer than the rest.
+			if (closing === undefined && !isLast) connections.keep(connection);
 			else connection.socket.destroy();
 			owner.onOver(attempt);
 		},
