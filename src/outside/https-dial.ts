@@ -16,6 +16,7 @@ import type { PostbackUrl } from "#core/domain/postback-url.ts";
 import { readErrorCode } from "./error-code.ts";
 import { createTlsSessions, type TlsSession } from "./https-sessions.ts";
 import type { Route } from "./https-target.ts";
+import { createTurns } from "./loop-turns.ts";
 
 /** A connection after its handshake. */
 export interface SecureLine {
@@ -252,25 +253,3 @@ function earliestEnd(certificate: PeerCertificate): number {
 
 /** A certificate, with the one that issued it if the shop sent that one or we trust it. */
 type Issued = PeerCertificate & { issuerCertificate?: Issued };
-
-/** Returns a function that runs its argument at once, or in a later turn of the event loop if this one is full. */
-function createTurns(maxPerTurn: number): (begin: () => void) => void {
-	const waiting: (() => void)[] = [];
-	let begun = 0;
-
-	function startTurn(): void {
-		begun = 0;
-		for (const begin of waiting.splice(0, maxPerTurn)) run(begin);
-	}
-
-	function run(begin: () => void): void {
-		if (begun === 0) setImmediate(startTurn);
-		begun += 1;
-		begin();
-	}
-
-	return (begin) => {
-		if (begun < maxPerTurn) run(begin);
-		else waiting.push(begin);
-	};
-}

@@ -68,15 +68,6 @@ suite("a connection", () => {
 		assert.deepEqual(new Set(shop.requests.map(({ connectionId }) => connectionId)), new Set([1, 2, 3]));
 	});
 
-	test("is begun in a later turn of the event loop if two were begun in this one", async (t) => {
-		const { shop, transport } = await open(t);
-		const answers = Array.from({ length: 5 }, () => transport.post(to(shop)));
-		const begun = process.getActiveResourcesInfo().filter((name) => name === "TCPConnectWrap");
-		assert.equal(begun.length, 2);
-		for (const { outcome } of await Promise.all(answers)) assert.equal(outcome.kind, "answered");
-		assert.equal(shop.connectionCount, 5);
-	});
-
 	for (const headers of [{ connection: "close" }, { "keep-alive": "timeout=1" }]) {
 		test(`is not reused after ${JSON.stringify(headers)}`, async (t) => {
 			const { shop, transport } = await open(t);

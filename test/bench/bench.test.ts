@@ -14,7 +14,7 @@ import { WORKLOADS } from "../../bench/workloads.ts";
 import { isLong } from "../support/proof.ts";
 
 /** A few workloads only, because all of them take minutes on a busy machine. */
-const SMOKE = isLong ? ["W1", "W11", "W16", "mix", "contested", "C1"] : [];
+const SMOKE = isLong ? ["W1", "W11", "W15", "W16", "mix", "contested", "C1"] : [];
 
 for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {
 	test(`${name} runs in its smallest form and returns its figures`, async () => {
