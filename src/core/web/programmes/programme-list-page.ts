@@ -16,7 +16,7 @@ import { PROGRAMMES_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
-const FILTERS = { search: search("Name or ID") };
+const FILTERS = { search: { ...search("Name or ID"), place: "search" } } as const;
 
 const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "API keys", href: paths.MANY_KEYS_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 

@@ -53,18 +53,16 @@ async function askStatements(c: WebContext, { store }: PageDeps) {
 	const asked = ask(c, {
 		path: paths.STATEMENTS_PATH,
 		filters: {
-			month: choice(
-				"Month",
-				newest === undefined ? "Newest month" : `Newest month (${sayMonth(newest)})`,
-				[ALL_MONTHS, ...months],
-				(month) => (month === ALL_MONTHS ? "All months" : sayMonth(month)),
+			month: choice("Month", "Newest month", [ALL_MONTHS, ...months], (month) =>
+				month === ALL_MONTHS ? "All months" : sayMonth(month),
 			),
 			state: choice("State", "Any", STATEMENT_STATES, (state) => STATE_WORDS[state]),
 		},
+		defaults: newest === undefined ? {} : { month: newest },
 		// The form above the list has a field with the same name.
 		idPrefix: "list-",
 	});
-	const { month = newest, state } = asked.query;
+	const { month, state } = asked.query;
 	return {
 		asked,
 		filter: { month: month === ALL_MONTHS ? undefined : month, state },

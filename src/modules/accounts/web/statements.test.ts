@@ -93,7 +93,7 @@ test("staff prepare a month, check the preview, issue it, tick what was paid and
 	match((await browser.open(page)).text, /To be paid:/);
 	const none = await staff.submit("/statements/pay", { date: "2026-03-01", reference: "" });
 	match(none.text, /Nothing is selected/);
-	match(listed.text, /action="\/statements\/pay"/);
+	match(listed.text, /action="\/statements\/pay\?month=2026-02"/);
 	const ticked = { statement: id, date: "2026-03-01", reference: "SEPA <7>" };
 	const early = await staff.submit("/statements/pay?state=to_pay", { ...ticked, date: "2026-13-01" });
 	equal(early.status, 422);
