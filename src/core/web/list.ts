@@ -64,6 +64,8 @@ export interface ShownList<Row> extends Noun {
 	isTight?: boolean;
 	/** True if the times in the rows are in the zone of the filters' days, which is then named below the rows. */
 	namesZone?: boolean;
+	/** True if there is nothing yet that could be filtered. The form is then left out. */
+	isNew?: boolean;
 	/** What the list says if it has no rows and no filter is set. */
 	none: ui.EmptyState;
 	/** What the list says if no row matches the filters. By default it asks for other filters. */
@@ -88,11 +90,10 @@ export interface Selection<Row> {
 	below?: { hint: string; all?: Content; bar: Content };
 }
 
-/** Shows the form with the filters, and the rows. A list that is empty without any filter has no form. */
+/** Shows the form with the filters, and the rows. */
 export function showList<Row>(list: ShownList<Row>): Html {
-	const { asked, page } = list;
-	const isEmpty = page.rows.length === 0 && asked.isUnderstood && !isNarrowed(list);
-	return html`${isEmpty ? null : filterForm(asked, `Filter ${pluralOf(list)}`)}${listRows(list)}`;
+	const form = list.isNew === true ? null : filterForm(list.asked, `Filter ${pluralOf(list)}`);
+	return html`${form}${listRows(list)}`;
 }
 
 /** Shows what `showList` shows below the form. */

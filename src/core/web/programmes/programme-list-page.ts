@@ -48,6 +48,7 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 		noun: "programme",
 		caption: title,
 		columns: COLUMNS,
+		isNew: isStart && page.rows.length === 0,
 		none: isArchived ? NONE_ARCHIVED : isStaff ? noProgrammes(sampleForm(c)) : NOT_INVITED,
 		noMatch: NOT_FOUND,
 	});

@@ -99,6 +99,7 @@ export async function showStatements(
 		noun: "statement",
 		caption: "Statements, the newest first",
 		columns: COLUMNS,
+		isNew: !hasAny,
 		none: {
 			title: "No statements yet",
 			text: "When a month is over, prepare its statements above, check the preview, and issue them.",
