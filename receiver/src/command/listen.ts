@@ -75,7 +75,7 @@ export async function listen(given: Given, surroundings: Surroundings): Promise<
 		for (const problem of problems) screen.error(problem);
 		return exitCode.usage;
 	}
-	return followEvents(given, surroundings, read.settings, target?.url ?? null);
+	return new Follower(given, surroundings, read.settings, target?.url ?? null).run();
 }
 
 /** Returns the pause before the next connection, which is 0 if the last one was stable. */
@@ -94,90 +94,120 @@ function describeCallbacks(hasPostbackUrl: unknown): string {
 
 type Lost = Exclude<Connection, { kind: "open" }>;
 
-async function followEvents(
-	given: Given,
-	{ screen, stopSignal, environment, isTerminal }: Surroundings,
-	settings: Settings,
+/**
+ * The state of the connection. A stream that the service ends is opened again, and the state stays "connected".
+ *
+ *   new ─▶ connected ◀─▶ lost
+ *    └──▶ unreachable ─▶ connected
+ */
+type State = "new" | "unreachable" | "connected" | "lost";
+
+/** Receives events until the command is stopped. */
+class Follower {
+	readonly #given: Given;
+	readonly #surroundings: Surroundings;
+	readonly #settings: Settings;
 	/** Developer's endpoint, or null if the command checks signatures instead. */
-	target: URL | null,
-): Promise<number> {
-	const testOnly = given.flag("test-only");
-	const report = createReport({
-		asJson: given.flag("json"),
-		printsBody: given.flag("print-body"),
-		hasColour: isTerminal && (environment["NO_COLOR"] ?? "") === "",
-	});
-	const handle = target === null ? createChecking(settings) : createForwarding(target, settings, stopSignal);
-	const teller = createAnswerTeller(settings);
-	const remember = createMemoryStore({ capacity: mostRemembered });
-	let cursor = given.text("since");
-	let wasConnected = false;
-	let isLost = false;
+	readonly #target: URL | null;
+	readonly #report: ReturnType<typeof createReport>;
+	readonly #handle: ReturnType<typeof createForwarding>;
+	readonly #teller: ReturnType<typeof createAnswerTeller>;
+	readonly #remember = createMemoryStore({ capacity: mostRemembered });
+	#state: State = "new";
+	#cursor: string | undefined;
 	/** Number of consecutive connections that were not stable. */
-	let failures = 0;
-	let hasSaidShort = false;
-	let handled = 0;
-	let unhappy = 0;
+	#failures = 0;
+	#hasSaidShort = false;
+	#handled = 0;
+	#unhappy = 0;
 
-	while (!stopSignal.aborted) {
-		const connection = await openStream(settings, { after: cursor, testOnly }, stopSignal);
-		if (stopSignal.aborted) break;
-		if (connection.kind === "open") await follow(connection.messages);
-		else if (!mayComeBack(connection)) {
-			screen.error(describeProblem(settings.url, connection));
-			await teller.finish();
-			return exitCode.failed;
-		} else sayLost(connection);
-		await pauseFor(reconnectPauseMs(failures), stopSignal);
+	constructor(given: Given, surroundings: Surroundings, settings: Settings, target: URL | null) {
+		const { stopSignal, environment, isTerminal } = surroundings;
+		this.#given = given;
+		this.#surroundings = surroundings;
+		this.#settings = settings;
+		this.#target = target;
+		this.#report = createReport({
+			asJson: given.flag("json"),
+			printsBody: given.flag("print-body"),
+			hasColour: isTerminal && (environment["NO_COLOR"] ?? "") === "",
+		});
+		this.#handle =
+			target === null ? createChecking(settings) : createForwarding(target, settings, stopSignal);
+		this.#teller = createAnswerTeller(settings);
+		this.#cursor = given.text("since");
 	}
-	await teller.finish();
-	const [done, lacking] = target === null ? ["Checked", "a valid signature"] : ["Forwarded", "a 2xx"];
-	const failed = unhappy === 0 ? "" : `, ${unhappy} of them without ${lacking}`;
-	screen.error(`\n${done} ${handled} event${handled === 1 ? "" : "s"}${failed}.`);
-	return exitCode.ok;
 
-	async function follow(messages: AsyncIterable<StreamMessage>): Promise<void> {
+	async run(): Promise<number> {
+		const { screen, stopSignal } = this.#surroundings;
+		const testOnly = this.#given.flag("test-only");
+		while (!stopSignal.aborted) {
+			const connection = await openStream(this.#settings, { after: this.#cursor, testOnly }, stopSignal);
+			if (stopSignal.aborted) break;
+			if (connection.kind === "open") await this.#follow(connection.messages);
+			else if (this.#mayComeBack(connection)) this.#lose(connection);
+			else {
+				screen.error(describeProblem(this.#settings.url, connection));
+				await this.#teller.finish();
+				return exitCode.failed;
+			}
+			await pauseFor(reconnectPauseMs(this.#failures), stopSignal);
+		}
+		await this.#teller.finish();
+		const [done, lacking] = this.#target === null ? ["Checked", "a valid signature"] : ["Forwarded", "a 2xx"];
+		const failed = this.#unhappy === 0 ? "" : `, ${this.#unhappy} of them without ${lacking}`;
+		screen.error(`\n${done} ${this.#handled} event${this.#handled === 1 ? "" : "s"}${failed}.`);
+		return exitCode.ok;
+	}
+
+	async #follow(messages: AsyncIterable<StreamMessage>): Promise<void> {
+		const { screen, stopSignal } = this.#surroundings;
 		const openedAtMs = performance.now();
 		for await (const message of messages) {
 			if (stopSignal.aborted) return;
-			if (message.event === "listening") sayListening(message);
-			else if (message.event !== "") await take(message);
-			cursor = message.id ?? cursor;
+			if (message.event === "listening") this.#connect(message);
+			else if (message.event !== "") await this.#handleEvent(message);
+			this.#cursor = message.id ?? this.#cursor;
 		}
 		const isSteady = performance.now() - openedAtMs >= steadyAfterMs;
-		failures = isSteady ? 0 : failures + 1;
-		if (isSteady) hasSaidShort = false;
-		if (failures < shortStreamsToSay || hasSaidShort || stopSignal.aborted) return;
-		hasSaidShort = true;
+		this.#failures = isSteady ? 0 : this.#failures + 1;
+		if (isSteady) this.#hasSaidShort = false;
+		if (this.#failures < shortStreamsToSay || this.#hasSaidShort || stopSignal.aborted) return;
+		this.#hasSaidShort = true;
 		screen.error(
 			"The stream ends as soon as it has begun, trying again. Does a proxy in between let it through?",
 		);
 	}
 
-	function sayListening({ data, id }: StreamMessage): void {
-		const asJson = given.flag("json");
+	#connect(message: StreamMessage): void {
+		const isFirst = !this.#wasConnected();
+		if (this.#state === "lost") this.#surroundings.screen.error("Connected again.");
+		this.#state = "connected";
+		if (isFirst) this.#greet(message);
+	}
+
+	#greet({ data, id }: StreamMessage): void {
+		const { screen } = this.#surroundings;
+		const asJson = this.#given.flag("json");
 		const say = asJson ? screen.error : screen.out;
-		if (isLost && wasConnected) screen.error("Connected again.");
-		isLost = false;
-		if (wasConnected) return;
-		wasConnected = true;
 		const greeting = parseJson(data);
 		// The greeting is only displayed. If it is not valid, the events that follow may still be.
 		const { programId, hasPostbackUrl } = isObject(greeting) ? greeting : {};
 		const programme = typeof programId === "string" ? programId : "this programme";
-		const which = testOnly ? "test events only" : "all events, tests too";
-		const what = target === null ? "checking their signatures" : `forwarding to ${target.href}`;
+		const which = this.#given.flag("test-only") ? "test events only" : "all events, tests too";
+		const what = this.#target === null ? "checking their signatures" : `forwarding to ${this.#target.href}`;
 		say(`Listening to ${showPlainly(programme)} (${which}), ${what}`);
 		say(`${describeCallbacks(hasPostbackUrl)}Ctrl-C ends this.`);
 		// A developer who pressed the button a moment too early would otherwise wait in vain.
-		if (cursor === undefined) {
+		if (this.#cursor === undefined) {
 			say("Events from before this moment are not shown. Send a test conversion now.");
 		}
 		// With this cursor a script can fetch even the first event again.
 		if (asJson) screen.out(writePlainJson({ event: "listening", programId: programme, cursor: id ?? null }));
 	}
 
-	async function take(message: StreamMessage): Promise<void> {
+	async #handleEvent(message: StreamMessage): Promise<void> {
+		const { screen } = this.#surroundings;
 		const { event: name, data, id } = message;
 		const parsed = parseEvent(new TextEncoder().encode(data));
 		if (!parsed.ok || !eventNameForm.test(name)) {
@@ -186,30 +216,37 @@ async function followEvents(
 			return;
 		}
 		const { event } = parsed;
-		if ((await remember(event)) === "seen") return;
-		const came = await handle(message);
-		if (came === undefined) return;
-		const { told, ...shown } = came;
-		handled++;
-		if (!["delivered", "verified"].includes(shown.judgement.verdict)) unhappy++;
-		screen.out(report({ ...shown, atMs: Date.now(), event, cursor: id, to: target?.href ?? null }));
-		if (told !== null) teller.tell({ conversionId: event.conversionId, event: name, ...told });
+		if ((await this.#remember(event)) === "seen") return;
+		const result = await this.#handle(message);
+		if (result === undefined) return;
+		const { told: answer, ...shown } = result;
+		this.#handled++;
+		if (!["delivered", "verified"].includes(shown.judgement.verdict)) this.#unhappy++;
+		const to = this.#target?.href ?? null;
+		screen.out(this.#report({ ...shown, atMs: Date.now(), event, cursor: id, to }));
+		if (answer !== null) {
+			this.#teller.tell({ conversionId: event.conversionId, event: name, ...answer });
+		}
+	}
+
+	#wasConnected(): boolean {
+		return this.#state === "connected" || this.#state === "lost";
 	}
 
 	/**
 	 * Returns whether reconnecting may help. A 5xx may be temporary. A lost connection, a 408 and a 429 may be
 	 * temporary if a connection worked before. Any other refusal is final.
 	 */
-	function mayComeBack(connection: Lost): boolean {
-		if (connection.kind === "unreachable") return wasConnected || isLost;
-		return connection.status >= 500 || (wasConnected && [408, 429].includes(connection.status));
+	#mayComeBack(connection: Lost): boolean {
+		if (connection.kind === "unreachable") return this.#state !== "new";
+		return connection.status >= 500 || (this.#wasConnected() && [408, 429].includes(connection.status));
 	}
 
-	function sayLost(connection: Lost): void {
-		failures++;
-		if (isLost) return;
-		isLost = true;
-		const what = wasConnected ? "Connection lost" : "Cannot connect yet";
-		screen.error(`${what} (${showPlainly(connection.detail)}), trying again.`);
+	#lose(connection: Lost): void {
+		this.#failures++;
+		if (this.#state === "lost" || this.#state === "unreachable") return;
+		const what = this.#state === "connected" ? "Connection lost" : "Cannot connect yet";
+		this.#state = this.#state === "connected" ? "lost" : "unreachable";
+		this.#surroundings.screen.error(`${what} (${showPlainly(connection.detail)}), trying again.`);
 	}
 }
