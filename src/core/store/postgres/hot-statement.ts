@@ -83,10 +83,19 @@ export function arraysOf<Column extends string>(
 }
 
 /**
+ * Returns SQL for an array parameter. The planner does not look into the sub-select, so it expects the same number of rows
+ * for every array. Otherwise it would expect fewer rows for a short array than in its generic plan, and would plan the
+ * statement anew for each small batch. That took up to 1 ms for each statement of a single sale.
+ */
+export function arrayParameter(number: number, type: ColumnType | "float8"): string {
+	return `(select $${number}::${type}[])`;
+}
+
+/**
  * Returns SQL that turns the array parameters of a set back into a table, with one row for each row of the set.
  * `before` is the number of parameters that come before them.
  */
 export function listText(name: string, columns: Columns, before = 0): string {
-	const arrays = Object.values(columns).map((type, at) => `$${before + at + 1}::${type}[]`);
+	const arrays = Object.values(columns).map((type, at) => arrayParameter(before + at + 1, type));
 	return `unnest(${arrays.join(", ")}) as ${name}(${Object.keys(columns).join(", ")})`;
 }

@@ -16,7 +16,7 @@ import {
 } from "../queries/queue.ts";
 import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { Db } from "../store.ts";
-import { arrayLiteral, columnLiteral, hotStatement } from "./hot-statement.ts";
+import { arrayLiteral, arrayParameter, columnLiteral, hotStatement } from "./hot-statement.ts";
 
 /**
  * The current time on the server. The SQL function now() would return the start of the transaction, which may have
@@ -68,17 +68,22 @@ interface Settled {
 	ids: readonly string[] | null;
 }
 
+/** Types of the array parameters of SETTLE. Nine are about the queue and the counts, and the others belong to the attempt. */
+const SETTLED_TYPES = [
+	...(["bigint", "bigint", "bigint", "integer", "text", "integer", "bigint", "bigint", "integer"] as const),
+	...(["bigint", "integer", "integer", "text", "integer", "text", "bigint"] as const),
+	...(["float8", "float8", "float8", "float8", "float8", "bigint", "text", "text", "text"] as const),
+];
+/** The engine's id is the first parameter. */
+const SETTLED_ARRAYS = SETTLED_TYPES.map((type, at) => arrayParameter(at + 2, type)).join(", ");
+
 // No result is stored without the engine's row, which is locked first. A result is stored only if the queue still has the
 // delivery's row with the due time that was read. All other results are missing from `kept` and change nothing.
 const SETTLE = hotStatement<Settled>(`
 	with engine as (
 		select id from engines where id = $1::bigint for update
 	), result as (
-		select r.* from engine cross join unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::int[],
-			$8::bigint[], $9::bigint[], $10::int[],
-			$11::bigint[], $12::int[], $13::int[], $14::text[], $15::int[], $16::text[], $17::bigint[],
-			$18::float8[], $19::float8[], $20::float8[], $21::float8[], $22::float8[], $23::bigint[], $24::text[],
-			$25::text[], $26::text[])
+		select r.* from engine cross join unnest(${SETTLED_ARRAYS})
 			as r(receiver_id, old_due_at_ms, due_at_ms, counted, undelivered_state, ended_run, ended_at_ms, quarter_ms,
 				is_delivered, ${ATTEMPT_COLUMNS})
 	), taken as (
@@ -107,12 +112,6 @@ const SETTLE = hotStatement<Settled>(`
 	)
 	select (select count(*) from engine) as engines, (select array_agg(delivery_id) from kept) as ids`);
 
-/**
- * Number of columns that SETTLE takes. Nine are about the row of the queue, the end of the delivery and the counts, and the
- * others belong to the attempt.
- */
-const SETTLED_COLUMNS = 9 + ATTEMPT_COLUMNS.split(",").length;
-
 export const POSTGRES_QUEUE: Queue = {
 	...createSlotQueue(() => NOW_MS, sql`for update skip locked`, sql`for update`),
 	async settle(db, engineId, settlements) {
@@ -127,9 +126,7 @@ export const POSTGRES_QUEUE: Queue = {
 			return [...queued, ...ended, ...counts, ...(attempt ?? [delivery.id])];
 		});
 		// A cancelled delivery has no attempt, so its values end with the delivery's id. The missing ones become null.
-		const columns = Array.from({ length: SETTLED_COLUMNS }, (_, n) =>
-			columnLiteral(values, (row) => row[n] ?? null),
-		);
+		const columns = SETTLED_TYPES.map((_, n) => columnLiteral(values, (row) => row[n] ?? null));
 		const [settled] = await SETTLE.run(db, [engineId, ...columns]);
 		if (settled === undefined) throw new Error("a select without a table always has a row");
 		return settled.engines === 0 ? null : new Set((settled.ids ?? []).map(Number));
