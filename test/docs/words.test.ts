@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { measureDocuments, measureText, PARAGRAPH_LIMIT } from "./words.ts";
 
 /** Maximum number of words of all documents together, apart from the changelog and the decision records. */
-const TOTAL_LIMIT = 46_500;
+const TOTAL_LIMIT = 43_400;
 const PAGE_LIMIT = 1_200;
 const DECISION_LIMIT = 600;
 /** Limits of other sizes. A reference is searched rather than read, so it has no limit of its own. */
@@ -22,13 +22,6 @@ const OTHER_LIMITS: ReadonlyMap<string, number> = new Map([
 
 /** Documents that are still too long, with the present number of words or of long paragraphs. Numbers only go down. */
 const STILL_TOO_LONG: ReadonlyMap<string, { words?: number; longParagraphs?: number }> = new Map([
-	["docs/decisions/apis.md", { words: 1_000, longParagraphs: 1 }],
-	["docs/decisions/deliveries.md", { words: 1_300 }],
-	["docs/decisions/dependencies.md", { words: 800 }],
-	["docs/decisions/lists-and-bulk.md", { words: 1_200 }],
-	["docs/decisions/release.md", { words: 900 }],
-	["docs/decisions/shop-side.md", { words: 1_600 }],
-	["docs/decisions/slots.md", { words: 1_000, longParagraphs: 1 }],
 	["docs/performance.md", { words: 3_000 }],
 ]);
 
