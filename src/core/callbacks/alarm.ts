@@ -1,4 +1,4 @@
-// One timer for several callers. It rings once, at the earliest time that any of them asked for.
+// An alarm is one timer for several callers. It rings once, at the earliest time that any of them asked for.
 
 import type { Clock } from "../ports.ts";
 
@@ -16,7 +16,7 @@ export class Alarm {
 		return this.#set !== null;
 	}
 
-	/** Rings after `delayMs`, or earlier if the alarm is already set to an earlier time. */
+	/** Sets the alarm to ring after `delayMs`. An earlier time that is already set stays. */
 	ringWithin(delayMs: number): void {
 		const atMs = this.#clock.monotonicMs() + delayMs;
 		if (this.#set !== null && this.#set.atMs <= atMs) return;

@@ -3,7 +3,6 @@
 import { isSuccess } from "../domain/verdict.ts";
 import type { AttemptResult } from "../store/tables/deliveries.ts";
 
-/** An attempt as it is stored. */
 export interface AttemptOutcome {
 	result: AttemptResult;
 	http_status: number | null;
@@ -36,12 +35,12 @@ export function explainAttempt({ result, http_status, detail }: AttemptOutcome):
 }
 
 /**
- * Look-up errors about the shop's own host name. Other look-up errors are about our resolver, and shops do not see
- * those.
+ * Look-up errors about the shop's own host name. Every other look-up error is about our own resolver, so shops do not
+ * see it.
  */
 const HOST_NAME_ERROR = /^(?:ENOTFOUND|ENODATA|ETIMEOUT|ESERVFAIL|TOO_MANY_ADDRESSES) /;
 
-/** Returns the error code and stage for the page, if they are about the shop's side. */
+/** Returns the error code and stage for the page, or null if the problem was on our side and not on the shop's. */
 export function technicalDetail({ result, detail }: AttemptOutcome): string | null {
 	const isFromOurResolver = detail?.endsWith(" (look-up)") === true && !HOST_NAME_ERROR.test(detail);
 	return result === "network-error" && !isFromOurResolver ? detail : null;
@@ -71,8 +70,8 @@ const IN_ITS_LOG =
 	"Check its log at this time for a crash or a restart, and whether a proxy or firewall drops the request.";
 
 /**
- * Explanations by the stored detail. The first row that matches is used. The last row of each stage matches all other
- * errors of that stage.
+ * Explanations of failed attempts. The first row whose pattern matches the stored detail is used, so the last row of
+ * each stage matches all its other errors.
  */
 const ON_THE_WAY: readonly Row[] = [
 	[

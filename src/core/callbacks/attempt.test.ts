@@ -25,7 +25,7 @@ const DELIVERY = dueDelivery({ id: 9, dueAtMs: NOW_MS });
 
 const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
 
-// Tests in test/contract cover the request itself, and that each attempt gets a new signature.
+// The request itself, and the new signature of each attempt, are tested in test/contract.
 function prepare(): PreparedAttempt {
 	return createPreparer(createRandom())(wireNames("Service"), DELIVERY, TARGET, NOW_MS);
 }

@@ -10,7 +10,10 @@ import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../store/queries/queue.ts";
 import type { Target } from "./targets.ts";
 
-/** Number of random bytes in a nonce. 128 random bits are unique for each attempt without a check. */
+/**
+ * Number of random bytes in a nonce. Nonces of 128 random bits never repeat in practice, so the store does not check
+ * that they are unique.
+ */
 const NONCE_BYTES = 16;
 
 export interface PreparedAttempt
@@ -25,7 +28,6 @@ export type PrepareAttempt = (
 	nowMs: number,
 ) => PreparedAttempt;
 
-/** Returns a function that signs attempts. */
 export function createPreparer(random: Random): PrepareAttempt {
 	return ({ headers: names }, delivery, receiver, nowMs) => {
 		const { url, endpointId, key } = receiver;

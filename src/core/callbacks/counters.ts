@@ -58,7 +58,6 @@ export function newCounters() {
 		),
 		inFlight: 0,
 		waitingOrInFlight: 0,
-		/** Number of slots that this engine owns. */
 		slots: 0,
 		backlog: NO_BACKLOG,
 	};

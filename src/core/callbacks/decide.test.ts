@@ -1,4 +1,4 @@
-// The engine's next step, for each situation that it can be in. Nothing here needs a clock or a database.
+// These tests give the engine's state as a value and compare the next step, so they need no clock and no database.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";

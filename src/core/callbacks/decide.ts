@@ -1,5 +1,5 @@
-// Decides the engine's next step, which is to register, run a pass, sleep, or end. This function is pure. It sees a
-// snapshot of what the engine knows, and the time.
+// Decides the engine's next step, which is to register, run a pass, sleep, or end. The decision is a pure function of
+// a snapshot of what the engine knows, and of the time.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -12,9 +12,7 @@ const POLL_MS = SECOND_MS;
 export interface Situation {
 	state: EngineState;
 	intent: Intent;
-	/** Number of requests in flight. */
 	inFlight: number;
-	/** Number of slots that this engine owns. */
 	slotCount: number;
 	/** Slots that the engine is to give up and that have no delivery in progress. */
 	idleSlots: readonly number[];
@@ -23,7 +21,6 @@ export interface Situation {
 	/** Time, by the shared clock, at which the next receiver has a delivery due. */
 	nextDueAtMs: number;
 	results: {
-		/** Number of results that wait to be stored. */
 		count: number;
 		/** Number of waiting results that makes a pass worthwhile. */
 		storeAtCount: number;
@@ -55,14 +52,12 @@ export interface ReadLimit {
 
 /** Decisions about one pass of the engine. */
 export interface PassPlan {
-	/** Whether the pass renews the engine's row and looks at all slots. */
 	isRenewal: boolean;
 	/**
 	 * False for an engine that gives up all its slots. It takes no new ones, and the other engines share the slots
 	 * without it.
 	 */
 	wantsSlots: boolean;
-	/** Whether the pass removes engines that were silent for too long. */
 	removesSilent: boolean;
 	/**
 	 * Reason to read the first due row of each receiver, or null if these rows are not read. "requested" means that a
@@ -70,9 +65,8 @@ export interface PassPlan {
 	 * then is a defect.
 	 */
 	reread: "requested" | "routine" | null;
-	/** Slots that the pass gives up. */
 	giveUp: readonly number[];
-	/** Whether the engine's row is removed with this pass. */
+	/** Whether the pass also removes the engine's row. */
 	isLast: boolean;
 	reads: readonly ReadLimit[];
 }
@@ -118,7 +112,7 @@ export function hasNothingLeftToWaitFor({
 	return intent !== "send" && inFlight === 0;
 }
 
-/** Plans the next pass. Returns null if there is nothing to do. */
+/** Returns the plan of the next pass, or null if a pass would have nothing to do. */
 function planPass(lease: Lease, situation: Situation, { monotonicMs }: Moment): PassPlan | null {
 	const { intent, slotCount, idleSlots, readable, results, timers } = situation;
 	const isFresh = isLeaseFresh(lease, monotonicMs);

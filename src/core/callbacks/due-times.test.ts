@@ -21,7 +21,7 @@ function setUp() {
 		if (request === undefined) throw new Error("one request for each");
 		return request;
 	};
-	/** Answers a request as the store does. Returns the due times of the deliveries to send. */
+	/** Reads the queue as the store does. Returns the due times of the deliveries to send. */
 	const answer = (request: ReceiverRead, nowMs: number): number[] => {
 		const { receiverId, afterDueAtMs, afterId, limit } = request;
 		const rows = sorted().filter((row) => row.receiverId === receiverId);
@@ -47,7 +47,7 @@ function setUp() {
 		ask,
 		answer,
 		read: (nowMs: number, wanted?: number, receiverId?: ReceiverId) => answer(ask(wanted, receiverId), nowMs),
-		/** Reads the first row of each receiver, as after a missed notification. */
+		/** Reads the first due row of each receiver, as the engine does after a missed notification. */
 		noteFirstRows(nowMs: number): number {
 			const firsts = new Map<ReceiverId, DueDelivery>();
 			for (const row of sorted()) firsts.getOrInsert(row.receiverId, row);

@@ -9,7 +9,7 @@ import type { DueDelivery, FirstDue, ReadRequest } from "../store/queries/queue.
 import type { Backlog } from "./counters.ts";
 import type { ReadLimit } from "./decide.ts";
 
-/** A place in the order of due rows. */
+/** Place of a row in the queue's order, which is by due time and then by id. */
 type Position = Pick<DueDelivery, "dueAtMs" | "id">;
 
 interface ReceiverTimes {
@@ -31,7 +31,7 @@ export interface ReceiverRead extends ReadRequest {
 	wanted: number;
 }
 
-/** Returns the deliveries of a receiver that are in progress, by id. */
+/** Returns those deliveries of a receiver that are waiting, in flight or not stored yet, by id. */
 type FindInProgress = (receiverId: ReceiverId) => ReadonlyMap<number, DueDelivery> | undefined;
 
 const START: Position = { dueAtMs: -1, id: 0 };
@@ -45,7 +45,7 @@ const MISSED_AFTER_MS = 30 * SECOND_MS;
 export class DueTimes {
 	readonly #inProgress: FindInProgress;
 	readonly #receivers = new Map<ReceiverId, ReceiverTimes>();
-	/** Receivers with a due row. The one that was served longest ago comes first. */
+	/** Receivers with a due row, the least recently served first. */
 	readonly #due = new Set<ReceiverId>();
 	/** Earliest due time among the receivers that are not due yet. */
 	#nextAtMs = NEVER_MS;
@@ -76,7 +76,6 @@ export class DueTimes {
 		this.#setDue(receiverId, times, untilMs);
 	}
 
-	/** Returns the receivers that are due. The one that was served longest ago comes first. */
 	due(nowMs: number): ReceiverId[] {
 		this.#update(nowMs);
 		return [...this.#due];
@@ -95,7 +94,7 @@ export class DueTimes {
 		return { receiversDue, oldestDueAtMs: oldestMs === NEVER_MS ? null : oldestMs };
 	}
 
-	/** Time at which the next receiver becomes due. Receivers that are already due do not count. */
+	/** Time at which the next receiver becomes due. Receivers that are already due are left out. */
 	get nextAtMs(): number {
 		return this.#nextAtMs;
 	}
@@ -104,7 +103,7 @@ export class DueTimes {
 		return this.#receivers.get(receiverId)?.dueAtMs ?? NEVER_MS;
 	}
 
-	/** Returns the reads to make from the queue. The result of each must be passed to `finishRead`. */
+	/** Returns the reads to make from the queue. The caller must pass the result of each to `finishRead`. */
 	beginReads(limits: readonly ReadLimit[]): ReceiverRead[] {
 		return limits.map(({ receiverId, limit: wanted }) => {
 			const times = this.#timesOf(receiverId);
@@ -167,7 +166,7 @@ export class DueTimes {
 		}
 	}
 
-	/** Finds the receivers that have fallen due since the last call. */
+	/** Moves receivers that have fallen due since the last call into the set of due receivers. */
 	#update(nowMs: number): void {
 		if (nowMs < this.#nextAtMs) return;
 		this.#nextAtMs = NEVER_MS;

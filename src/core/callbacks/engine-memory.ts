@@ -27,7 +27,9 @@ export class EngineMemory {
 	readonly buffer: SendBuffer;
 	readonly dueTimes: DueTimes;
 	readonly #openTarget: OpenTarget;
-	/** Receivers whose target has changed since the current pass began. That pass may still read the old target. */
+	/**
+	 * Receivers whose URL or secret has changed since the current pass began. That pass may still read the old values.
+	 */
 	readonly #changedSincePassBegan = new Set<ReceiverId>();
 	/** Monotonic time at which the engine last got a slot, or its machine was resumed. */
 	#gotSlotsAtMs = Number.NEGATIVE_INFINITY;
@@ -43,13 +45,13 @@ export class EngineMemory {
 		this.#openTarget = openTarget;
 	}
 
-	/** Returns the receivers whose deliveries the next pass must read. */
+	/** Returns the receivers whose deliveries the next pass must read, with the number of deliveries for each. */
 	readable(nowMs: number): ReadLimit[] {
 		const due = this.dueTimes.due(nowMs).filter((receiverId) => this.slots.maySendTo(receiverId));
 		return this.buffer.limitsFor(due);
 	}
 
-	/** Returns the leaving slots that can be given up now. */
+	/** Returns the slots to give up that have no delivery in progress any more. */
 	idleSlots(): number[] {
 		return findIdleSlots(this.slots.leaving(), this.buffer.busyReceiverIds());
 	}
@@ -73,15 +75,14 @@ export class EngineMemory {
 		return hasNew;
 	}
 
-	/** Marks all slots as leaving. */
 	leaveAllSlots(nowMs: number): void {
 		this.slots.update(this.slots.all(), 0);
 		this.#releaseLeaving(nowMs);
 	}
 
 	/**
-	 * Releases the waiting deliveries of slots that this engine is about to give up. If the engine keeps a slot
-	 * after all, its deliveries are read again and sent.
+	 * Drops the waiting deliveries of the slots that this engine is about to give up. If the engine keeps a slot after
+	 * all, it reads the deliveries of that slot again.
 	 */
 	#releaseLeaving(nowMs: number): void {
 		const leaving = this.buffer.waitingReceiverIds().filter((id) => !this.slots.maySendTo(id));
@@ -95,7 +96,7 @@ export class EngineMemory {
 		this.buffer.forgetSlots(slots);
 	}
 
-	/** Releases the waiting deliveries of these receivers. They are read again at `untilMs`. */
+	/** Drops the waiting deliveries of these receivers. The engine reads them from the queue again at `untilMs`. */
 	postpone(receiverIds: readonly ReceiverId[], untilMs: number): void {
 		const ids = new Set(receiverIds);
 		this.buffer.releaseWaiting((id) => ids.has(id));
@@ -103,8 +104,9 @@ export class EngineMemory {
 	}
 
 	/**
-	 * Releases all waiting deliveries after the machine was suspended. They are read again, with their targets. Sales whose
-	 * transaction began before are read, too. The monotonic clock stood still, so it does not tell which target is newer.
+	 * Drops all waiting deliveries and targets after the machine was suspended, so that the engine reads them again.
+	 * Sales whose transaction began before the suspension are read from the queue as well. The monotonic clock stood
+	 * still meanwhile, so it cannot tell which of two targets is newer.
 	 */
 	resume({ nowMs, monotonicMs }: Moment): void {
 		this.#gotSlotsAtMs = monotonicMs;
@@ -123,10 +125,10 @@ export class EngineMemory {
 	 * Adds deliveries directly from the transactions of their sales, without reading the queue, as far as there is room.
 	 */
 	addUnread({ deliveries, targets, readAtMs }: ReadyDeliveries, nowMs: number): AddedUnread {
-		// If the sale's transaction began before this engine took the slot, the previous owner may already have sent the callback.
-		// If it began before the machine was suspended, its target is old.
+		// If the sale's transaction began before this engine took the slot, the previous owner may already have sent the
+		// callback. If the transaction began before the machine was suspended, the target that it read is too old.
 		if (readAtMs <= this.#gotSlotsAtMs) return NONE_ADDED;
-		// The target is as old as the transaction. The engine may have missed a change of the target since then.
+		// The transaction read the target, and the engine may have missed a change of the target since then.
 		const when = { readAtMs, learnedAtMs: readAtMs };
 		const targetOf = new Map(targets.map((target) => [target.receiverId, target]));
 		const added = new Set<CallbackTarget>();
@@ -147,13 +149,12 @@ export class EngineMemory {
 		return { targets: added, completeIds: addedIds.difference(incomplete) };
 	}
 
-	/** Returns the reads that a pass must make from the queue. Their results must be passed to `addRead`. */
+	/** Returns the reads that a pass must make from the queue. The caller must pass their results to `addRead`. */
 	beginReads(reads: readonly ReadLimit[]): ReceiverRead[] {
 		this.#changedSincePassBegan.clear();
 		return this.dueTimes.beginReads(reads);
 	}
 
-	/** Adds the deliveries and targets that a pass has read. */
 	addRead(
 		requests: readonly ReceiverRead[],
 		read: {

@@ -1,5 +1,6 @@
-// A notification is only a hint that the queue must be read. It must not cause a delivery to be lost or sent twice, and
-// outdated knowledge must not cancel a delivery. The engine sends a sale of its own process without reading the queue.
+// A notification is only a hint to read the queue. These tests prove that a lost, late or repeated notification
+// neither loses a delivery nor sends it twice, that an outdated target cancels nothing, and that sales of the engine's
+// own process are sent without reading the queue.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";

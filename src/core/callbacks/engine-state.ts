@@ -53,14 +53,10 @@ export function changeState(from: EngineState, to: EngineState): EngineState {
 	return to;
 }
 
-/**
- * Instruction to the engine from the rest of the process. On "pause" and "stop" the engine releases everything it owns.
- */
+/** Instruction from the rest of the process. On "pause" and "stop" the engine gives up its slots and its row. */
 export type Intent = "send" | "pause" | "stop";
 
-/**
- * Returns the engine's instruction. Callbacks are not sent while staff hold them, or while the clock is not reliable.
- */
+/** Derives the instruction. Callbacks are not sent while staff hold them, or while the clock is not reliable. */
 export function intentOf(facts: { isStopRequested: boolean; isHeld: boolean; isClockSure: boolean }): Intent {
 	if (facts.isStopRequested) return "stop";
 	return facts.isHeld || !facts.isClockSure ? "pause" : "send";
@@ -77,7 +73,7 @@ export function isLeaseFresh({ renewedAtMs }: Pick<Lease, "renewedAtMs">, monoto
 	return monotonicMs - renewedAtMs < LEASE_FRESH_MS;
 }
 
-/** Returns whether the engine may start a request now. */
+/** Returns whether the engine may start a request now. Its lease must be fresh for this. */
 export function maySend(state: EngineState, intent: Intent, monotonicMs: number): boolean {
 	return state.kind === "running" && intent === "send" && isLeaseFresh(state.lease, monotonicMs);
 }

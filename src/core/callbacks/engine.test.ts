@@ -1,5 +1,5 @@
-// An engine may act only while it has its row, its slots and a reliable clock. Without them it sends and stores
-// nothing. Whatever happens, a result is stored once.
+// These tests prove that an engine without its row, its slots or a reliable clock sends and stores nothing, and that
+// each result is stored exactly once.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,7 +25,7 @@ async function removeRow({ store, ids }: TestEngine): Promise<void> {
 	await store.transact((trx) => store.queue.removeEngine(trx, ids.at(-1) ?? 0));
 }
 
-/** Adds engines that never count as silent. */
+/** Adds rows of other engines that never count as silent. */
 async function addEngines(store: Store, count: number): Promise<number[]> {
 	const added: number[] = [];
 	for (let engine = 0; engine < count; engine++) added.push(await addEngine(store, START_MS + SILENT_MS));
@@ -87,7 +87,7 @@ describe("while the clock is not sure of the time", () => {
 		const { programme, posted, letGo, world, lease, states, clock } = running;
 		await fillBuffer(running);
 		world.isSure = false;
-		// Meanwhile the engine renews its row, and takes no slots.
+		// The engine renews its row in these six seconds, and takes no slots.
 		await clock.moveBy(6_000);
 		deepEqual([posted.length, await lease(), world.takes], [3, [true, [slotOf(programme.receiver_id)]], 1]);
 		await letGo();
@@ -130,7 +130,7 @@ describe("an engine whose row is gone", () => {
 });
 
 describe("an engine whose machine was suspended", () => {
-	/** Suspends the machine for longer than an engine may be silent. Another engine takes its place meanwhile. */
+	/** Suspends the machine for longer than an engine may be silent, so that another engine takes over its slots. */
 	async function replaceDuringSuspension(running: TestEngine): Promise<void> {
 		await running.clock.moveBy(1_000);
 		running.clock.suspend(SILENT_MS);
@@ -171,7 +171,7 @@ describe("an engine whose machine was suspended", () => {
 				ok(receiver);
 				await setEndpoint(trx, receiver, { url, form: "json", events: "" }, clock.nowMs());
 			});
-		/** Suspends the machine for too short a time to lose a lease, just before the engine wakes by itself. */
+		/** Suspends the machine for too short a time to lose the lease, just before the engine wakes by itself. */
 		const sleepOver = async (change: () => Promise<unknown>) => {
 			await clock.moveBy(490 - (clock.monotonicMs() % 500));
 			clock.suspend(5_000);
@@ -403,7 +403,7 @@ describe("engines that share the slots", () => {
 			"the waiting delivery is released",
 		);
 		listener.onOwed(await record());
-		// The rows are removed as another engine would do it, so this engine only sees that its share has grown.
+		// The test removes these rows as another engine would do, so this engine only sees that its share has grown.
 		await removeEngines(store, others);
 		await clock.moveBy(5_000);
 		await letGo();

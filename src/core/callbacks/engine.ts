@@ -51,7 +51,7 @@ export interface EngineDeps extends SendingDeps {
 	store: Store;
 	keyRing: OpeningKeys;
 	caps: Caps;
-	/** Called after a notice was written that may have to be mailed. */
+	/** Called after a pass wrote a notice that may have to be mailed. */
 	onNotice: () => void;
 }
 
@@ -62,9 +62,9 @@ export const ENGINE_MESSAGES = {
 	silent: "an engine fell silent; its requests in flight are sent again",
 } as const;
 
-/** Minimum time between two wake-ups by notifications, of which there may be thousands a second. */
+/** Minimum time between two wake-ups by notifications. Thousands of notifications may arrive in a second. */
 const BUSY_GAP_MS = 5;
-/** Delays after the first, second and later failed steps in a row. */
+/** Delays after a failed step. The first is for the first failure in a row, and the last is for all later ones. */
 const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
 /** Number of failed steps in a row after which a stop gives up, once no request is in flight. */
 const STOP_TRIES = 3;
@@ -73,13 +73,14 @@ const CHECK_EVERY_MS = MINUTE_MS;
 /** Time for which an engine on SQLite polls after another process wrote to the file. */
 const POLL_FOR_MS = MINUTE_MS;
 /**
- * Number of random bytes in an engine's id. It is large enough that no two engines draw the same id, and small enough
- * that the id is exact as a number.
+ * Number of random bytes in an engine's id. Six bytes make equal ids practically impossible, and still fit exactly
+ * into a number.
  */
 const ENGINE_ID_BYTES = 6;
 /**
- * Time that the shared clock must gain on the monotonic clock in one step of the engine to show that the machine was
- * suspended. Corrections of the shared clock are much smaller, unless somebody set it, which is treated in the same way.
+ * Jump of the shared clock against the monotonic clock, within one step of the engine, from which the machine counts
+ * as suspended. Corrections of the shared clock are much smaller. If somebody sets the clock by more, the engine acts
+ * as after a suspension.
  */
 const SUSPENDED_MS = SECOND_MS;
 const ALL_SLOTS: ReadonlySet<number> = new Set(Array.from({ length: SLOTS }, (_, slot) => slot));
@@ -96,7 +97,6 @@ export class Engine {
 	readonly #sleep: Sleep;
 	readonly #timers: EngineTimers;
 	readonly #stopListening: () => void;
-	/** Resolves when the main loop has ended. */
 	readonly #ended: Promise<void>;
 	#state: EngineState = { kind: "unregistered" };
 	#isStopRequested = false;
@@ -163,7 +163,7 @@ export class Engine {
 	 */
 	async stop(): Promise<void> {
 		this.#isStopRequested = true;
-		// The row is renewed at once, so that the other engines share the slots without this one.
+		// The row is renewed at once, so that the other engines share the slots without this engine.
 		this.#timers.renewAtMs = 0;
 		this.#failuresInARow = 0;
 		this.#stopListening();
@@ -200,7 +200,10 @@ export class Engine {
 		await this.#hold.lookInTime();
 	}
 
-	/** Makes the engine renew its row and read everything again, because what it knows is older than it seems. */
+	/**
+	 * Makes the engine renew its row and read everything again, because the machine was suspended and its knowledge is
+	 * out of date.
+	 */
 	#resume(): void {
 		if (this.#state.kind === "running" || this.#state.kind === "leaving") {
 			this.#state.lease.renewedAtMs = Number.NEGATIVE_INFINITY;
@@ -406,7 +409,8 @@ export class Engine {
 	}
 
 	/**
-	 * Handles new due deliveries, from this process or another. Returns the receivers to which another engine must send.
+	 * Handles deliveries that have become due, from this process or another. Returns the receivers to which another
+	 * engine must send.
 	 */
 	#onOwed({ receiverIds, dueAtMs, ready }: Owed): readonly ReceiverId[] {
 		const { dueTimes, slots } = this.#memory;
@@ -430,7 +434,9 @@ export class Engine {
 		return receiverIds.filter((receiverId) => !isSure || !slots.maySendTo(receiverId));
 	}
 
-	/** Handles a change of a receiver's URL or secret. Both are read again, together with the due deliveries. */
+	/**
+	 * Handles a change of a receiver's URL or secret. The next pass reads both again, together with the due deliveries.
+	 */
 	#onTargetChange(receiverId: ReceiverId): void {
 		if (!this.#memory.slots.owns(receiverId)) return;
 		this.#memory.dropTarget(receiverId, this.#now());
@@ -447,7 +453,7 @@ export class Engine {
 	#addResult(settlement: Settlement): void {
 		if (!this.#memory.buffer.isInProgress(settlement.delivery)) {
 			this.#counters.lateResults++;
-			// The request has ended, so there is room for deliveries that were read meanwhile.
+			// The request has ended, so deliveries that were read meanwhile may be sent.
 			this.#wakeSoon();
 			return;
 		}
@@ -462,7 +468,7 @@ export class Engine {
 	}
 
 	/**
-	 * Releases a delivery that was not sent, and postpones its receiver. The reason also applies to the receiver's other
+	 * Drops a delivery that was not sent, and postpones its receiver. The reason also applies to the receiver's other
 	 * waiting deliveries.
 	 */
 	#releaseUnsent(delivery: DueDelivery, againAtMs: number): void {

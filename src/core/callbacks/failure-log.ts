@@ -1,6 +1,6 @@
-// Logs failed attempts, so that the log can answer whether a shop or a partner was told of a sale. Each line has ids, what
-// came back, and when the next attempt is due. It has no URL, secret, body or order. The number of lines is limited,
-// because a million failures must not fill the disk. The pages have every attempt.
+// Logs failed attempts, so that an operator can see whether a shop or a partner was told of a sale. Each line has ids,
+// the shop's answer, and the due time of the next attempt. Lines contain no URL, secret, body or order id. Their
+// number is limited, because a million failures must not fill the disk, and the pages show every attempt anyway.
 
 import { isTestEvent } from "../domain/event.ts";
 import { readPartnerEvent } from "../domain/partner-event.ts";
@@ -23,11 +23,11 @@ export const LEFT_OUT_MESSAGE =
 
 export interface FailureLog {
 	/**
-	 * Logs the failed attempts among these stored results, or counts them if there are too many. It must be called every
-	 * few seconds, also without results.
+	 * Logs the failed attempts among these stored results. Attempts beyond the limit are only counted. It must be called
+	 * every few seconds even without results, because it also logs the counts.
 	 */
 	write(db: Db, settled: Iterable<Settlement>): Promise<void>;
-	/** Logs how many attempts were left out so far. */
+	/** Logs how many lines were left out, because nothing is logged after this call. */
 	stop(): void;
 }
 

@@ -28,14 +28,13 @@ interface Setup {
 	store: Store;
 	programme: Programme;
 	receiverId: ReceiverId;
-	/** Calls noteFailures in a transaction. */
 	note(settlements: readonly Settlement[], failing?: readonly ReceiverId[], nowMs?: number): Promise<Noted>;
 	/**
-	 * Returns for each notice its kind, failed attempts and final failures, and when it was opened, published, ended and is
-	 * to be mailed, in milliseconds after the start.
+	 * Returns, for each notice, its kind, failed attempts, final failures, and the times at which it was opened,
+	 * published and ended and is to be mailed. Times count in milliseconds from the start of the test.
 	 */
 	notices(): Promise<unknown[][]>;
-	/** Returns how many statements the last `note` made. */
+	/** Returns how many SQL statements the last `note` ran. */
 	statements(): number;
 }
 

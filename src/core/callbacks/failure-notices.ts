@@ -1,8 +1,6 @@
-// Notices of failing callbacks. They are written in the transaction that stores the results, because a notice
-// could be lost otherwise. Results count in the order in which they arrived. If nothing failed in a pass and
-// no failing receiver recovered, no statement is run here. A failed test causes no notice. It is shown only
-// beside the test and in the list of deliveries. The last two functions of this file publish trouble that has
-// lasted for some time, and read the present trouble of a receiver.
+// Writes notices of failing callbacks, in the transaction that stores the results, because a crash in between would
+// lose the notice. A pass without failures and recoveries runs no statement here. A failed test causes no notice,
+// because its page and the list of deliveries already show it.
 
 import { isTestEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -27,11 +25,10 @@ import type { ReceiverColumns } from "../store/queries/receivers.ts";
 import type { Db, Store } from "../store/store.ts";
 
 export interface Noted {
-	/** Receivers that have an open notice now. */
+	/** Receivers that have an open notice after these results. */
 	failing: readonly ReceiverId[];
-	/** Receivers whose notice has ended. */
 	recovered: readonly ReceiverId[];
-	/** Whether a notice was published, so that there may be a mail to send. */
+	/** Whether a notice was published, so that a mail may have to be sent. */
 	hasNews: boolean;
 }
 
@@ -110,7 +107,8 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<Receiver
 			if (failing.has(receiverId)) recovered.add(receiverId);
 		}
 	}
-	// All processes sort receivers in the same way, so that two of them that write the same receivers cannot deadlock.
+	// All processes sort receivers in the same way. Two transactions that write the notices of the same receivers
+	// therefore cannot deadlock.
 	return {
 		recovered: [...recovered].sort((a, b) => a - b),
 		failed: [...failed.values()].sort((a, b) => a.receiver_id - b.receiver_id),
@@ -133,8 +131,8 @@ function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttemp
 }
 
 /**
- * Combines failed attempts of one receiver. If one of them was a final failure, the notice shows it as the
- * cause, even if other attempts failed after it and are retried. A final failure needs the owner's attention.
+ * Combines failed attempts of one receiver. A final failure needs the owner's attention, so the notice names it as the
+ * cause even if later attempts failed in another way and will be retried.
  */
 function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): FailedAttempts {
 	if (earlier === undefined) return later;
@@ -187,9 +185,9 @@ function newPublicId({ random, nowMs }: NotingDeps): string {
 }
 
 /**
- * Publishes trouble that has lasted for ten minutes, even if no attempt is due at that time. A single pending delivery,
- * for example, is tried for the third time after six minutes and for the fourth time after thirty-six. Returns how many
- * notices were published.
+ * Publishes trouble that has lasted for ten minutes, even if no attempt is due at that time. A single pending
+ * delivery, for example, has its third attempt after six minutes and its fourth only after thirty-six. Returns how
+ * many notices were published.
  */
 export async function publishLastingTrouble(
 	{ store: { db }, clock }: { store: Store; clock: Clock },

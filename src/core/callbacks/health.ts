@@ -1,5 +1,4 @@
-// Reads the health of callbacks to a receiver, which consists of present trouble, results of the last 24 hours,
-// speed of the answers, pending deliveries, and the last 14 days.
+// Reads the health of callbacks to a receiver for the pages.
 
 import { DAY_MS } from "../domain/time.ts";
 import { dayIn, dayStartMs } from "../domain/zone-day.ts";
@@ -15,15 +14,17 @@ import type { Db } from "../store/store.ts";
 import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 
 export interface CallbackHealth {
-	/** Present trouble with callbacks, or null if the newest attempts succeeded or there was none. */
+	/** Present trouble with callbacks, or null if the newest attempt succeeded or there was no attempt. */
 	trouble: PresentTrouble | null;
-	/** Numbers of successful and of failed attempts in the last 24 hours, rounded to quarters of an hour. */
+	/**
+	 * Number of successful attempts in the last 24 hours, rounded to quarters of an hour. `failed` counts the others.
+	 */
 	delivered: number;
 	failed: number;
-	/** 95th percentile of the newest answer times within 24 hours, or null if there was none. */
+	/** 95th percentile of the newest answer times within 24 hours, or null if no request was answered. */
 	p95Ms: number | null;
 	pending: Pending;
-	/** Time at which `ringback listen` last reported an event, within 24 hours, or null. */
+	/** Time at which `ringback listen` last reported an event, or null if it reported none within 24 hours. */
 	listenedAtMs: number | null;
 	/** Numbers of attempts on each of the last 14 days, the oldest day first. Days without an attempt are included. */
 	days: readonly { day: string; delivered: number; failed: number }[];
@@ -36,7 +37,7 @@ export async function readCallbackHealth(
 	db: Db,
 	{ receiver_id: receiverId, endpoint_id }: Pick<ReceiverColumns, "receiver_id" | "endpoint_id">,
 	nowMs: number,
-	/** Time zone in which days begin and end. */
+	/** Time zone in which the days of the chart begin and end. */
 	zone = "UTC",
 ): Promise<CallbackHealth> {
 	const today = Temporal.PlainDate.from(dayIn(nowMs, zone));

@@ -1,4 +1,4 @@
-// Tells an engine whether staff hold all callbacks. It asks the database twice a second instead of relying on
+// Tells an engine whether staff hold all callbacks. The watch asks the database twice a second and does not rely on
 // notifications, so that every engine knows within a second.
 
 import { SECOND_MS } from "../domain/time.ts";
@@ -21,17 +21,17 @@ export class HoldWatch {
 		return this.#isHeld;
 	}
 
-	/** Monotonic time at which the engine next asks whether callbacks are held. */
+	/** Monotonic time of the next query. */
 	get checkAtMs(): number {
 		return this.#checkAtMs;
 	}
 
-	/** Makes the next query due at once. */
+	/** Makes the next query due now. */
 	lookSoon(): void {
 		this.#checkAtMs = Number.NEGATIVE_INFINITY;
 	}
 
-	/** Asks the database whether callbacks are held, if the next query is due. */
+	/** Runs the query if it is due. */
 	async lookInTime(): Promise<void> {
 		const { store, clock, log } = this.#deps;
 		const nowMs = clock.monotonicMs();

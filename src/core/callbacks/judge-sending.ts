@@ -1,4 +1,4 @@
-// Decides whether a delivery may be sent now, and to which target. This function is pure.
+// Decides whether a delivery may be sent now, and to which target. The decision is a pure function.
 
 import type { DueDelivery } from "../store/queries/queue.ts";
 import type { Target, TargetReading } from "./targets.ts";
@@ -7,15 +7,15 @@ export type SendJudgement =
 	| { kind: "send"; target: Target }
 	/** The URL that the delivery was created for has been removed. */
 	| { kind: "cancel" }
-	/** Nothing is sent now. The delivery may be tried again at this time. */
+	/** Nothing is sent now. The engine judges the delivery again at this time. */
 	| { kind: "later"; atMs: number };
 
 /** Delay after which a receiver without a usable secret is tried again. Somebody may have set the right key by then. */
 const NO_TARGET_RETRY_MS = 5_000;
 
 /**
- * Decides about one delivery. `maySend` says whether both the engine's lease and the target are fresh enough for an
- * attempt.
+ * Decides about one delivery. `maySend` must be true only if both the engine's lease and the target are fresh enough
+ * for an attempt.
  */
 export function judgeSending(
 	reading: TargetReading | null,

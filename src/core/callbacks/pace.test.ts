@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createClock, START_MS } from "../../../test/support/clock.ts";
 import { nextAllowance, Pace, type PaceReading } from "./pace.ts";
 
-/** Measurement of an idle process. The shops are the bottleneck, and a delivery waits for room. */
+/** Measurement of a process that waits for its shops. The shops are the bottleneck, and a delivery waits for room. */
 const IDLE: PaceReading = { busyShare: 0.1, lateMs: 0, quickestMs: 20, hasWaited: true };
 /** Measurement of a process that is the bottleneck itself, because it sends at full speed. */
 const BUSY: PaceReading = { ...IDLE, busyShare: 0.95 };

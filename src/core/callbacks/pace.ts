@@ -1,20 +1,19 @@
-// An adaptive limit on the number of requests in flight, called the allowance. It stays within the caps. If this
-// process is the bottleneck, more requests in flight only cost more. In one run a request took 57 µs of processor time
-// over 256 connections and 33 µs over 64, and opening a connection costs a handshake. If the receivers are the
-// bottleneck, more requests in flight help. So the allowance halves when the process is busy, and doubles when it is
-// not.
-//
-// A process that sends at full speed is busy, which is fine. It is late if its event loop comes round too seldom. Each
-// request needs the loop several times within its five seconds (connected, TLS, written), and fails if the loop is
-// late. The allowance then falls below 64 at once, and recovers a few at a time.
+// Adapts the number of requests that may be in flight, called the allowance, to the load of this process. It never
+// exceeds the caps. While the process is the bottleneck, more requests in flight only cost more. In one run a request
+// took 57 µs of processor time over 256 connections and 33 µs over 64, and opening a connection costs a handshake.
+// While the receivers are the bottleneck, more requests in flight help. So the allowance halves when the process is
+// busy, and doubles when it is not. A process that sends at full speed is busy, which is fine. A process is late if
+// its event loop comes round too seldom. Each request needs the loop several times within its five seconds (connected,
+// TLS, written), and fails if the loop is late. The allowance of a late process falls below 64 at once, and recovers a
+// few requests at a time.
 
 import type { Clock, Load } from "../ports.ts";
 import { Alarm } from "./alarm.ts";
 
 const LEAST_ALLOWANCE = 64;
 /**
- * Minimum allowance while the process is late, which is the cap of one receiver. It is never zero, because nobody else
- * sends these deliveries.
+ * Minimum allowance while the process is late, equal to the cap of one receiver. The allowance never falls to zero,
+ * because no other process sends these deliveries.
  */
 const LATE_ALLOWANCE = 8;
 /**
@@ -38,15 +37,15 @@ const LATE_MS = 300;
  */
 const SLOW_ANSWER_MS = 1_000;
 /**
- * Age at which a request in flight no longer counts, because it waits for its receiver. If it counted, a receiver that
- * hangs would use up the minimum allowance.
+ * Age at which a request in flight no longer counts towards the minimum allowance. At this age the request waits for
+ * its receiver, and a receiver that hangs must not use up the allowance.
  */
 const YOUNG_MS = 1_000;
 
 interface PaceDeps {
 	clock: Clock;
 	load: Load;
-	/** The cap on requests in flight. The allowance never exceeds it. */
+	/** Upper limit of the allowance. */
 	mostInFlight: number;
 }
 
@@ -55,18 +54,17 @@ interface RequestInFlight {
 	readonly startedAtMs: number;
 }
 
-/** Values collected since the previous measurement. */
+/** Measurement of the process since the previous one. */
 export interface PaceReading {
 	busyShare: number;
-	/** Time by which the event loop was late. */
+	/** Delay of the event loop. */
 	lateMs: number;
-	/** Duration of the quickest request that was answered, or null if there was none. */
+	/** Duration of the quickest answered request, or null if no request was answered. */
 	quickestMs: number | null;
-	/** Whether a delivery was ready to be sent and there was no room. */
+	/** Whether a delivery had to wait because the allowance was used up. */
 	hasWaited: boolean;
 }
 
-/** Returns how many requests may be in flight from now on. */
 export function nextAllowance(
 	allowance: number,
 	{ busyShare, lateMs, quickestMs, hasWaited }: PaceReading,
@@ -83,15 +81,15 @@ export function nextAllowance(
 }
 
 /**
- * Time between two measurements while requests are in flight. It is longer than 64 handshakes take. The process idles
- * during handshakes, so a shorter time would make it open ever more connections. The allowance goes from 64 to 512 in
- * three measurements.
+ * Time between two measurements while requests are in flight. A measurement must last longer than 64 handshakes take,
+ * because the process idles during handshakes and would otherwise open ever more connections. The allowance goes from
+ * 64 to 512 in three measurements.
  */
 const MEASURE_EVERY_MS = 250;
 
 /**
- * Measures this process's load while requests are in flight. It calls `onMeasured` after each measurement, because
- * there may be room for more requests then.
+ * Measures the load of this process while requests are in flight. It calls `onMeasured` after each measurement,
+ * because there may be room for more requests then.
  */
 export class Pace {
 	readonly #deps: PaceDeps;
@@ -131,12 +129,12 @@ export class Pace {
 		return young < this.#allowance;
 	}
 
-	/** Notes that a delivery is ready to be sent and there is no room. */
+	/** Records that a delivery had to wait because there was no room. */
 	noteWait(): void {
 		this.#hasWaited = true;
 	}
 
-	/** Notes that a request begins. The returned value must be passed to `end`. */
+	/** Records the start of a request. The caller must pass the returned value to `end`. */
 	begin(): RequestInFlight {
 		if (!this.#alarm.isSet && !this.#isStopped) {
 			// The earlier measurements are discarded, because the process was idle then.
@@ -148,7 +146,7 @@ export class Pace {
 		return request;
 	}
 
-	/** Notes that a request has ended. Returns how long it took. */
+	/** Records the end of a request. Returns the duration of the request. */
 	end(request: RequestInFlight, isAnswered: boolean): number {
 		this.#inFlight.delete(request);
 		const tookMs = Math.round(this.#deps.clock.monotonicMs() - request.startedAtMs);

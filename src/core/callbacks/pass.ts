@@ -1,6 +1,6 @@
-// One pass of the engine over the database. It stores results and the notices that they cause, and reads slots and due
-// deliveries. It writes everything in one transaction, or by one statement if it only stores results. Either first locks the
-// engine's own row, and if the row is gone, nothing is written.
+// A pass is one visit of the engine to the database. It stores results and the notices that they cause, and reads
+// slots and due deliveries. It writes everything in one transaction, or by one statement if it only stores results.
+// Both first lock the engine's own row, and write nothing if that row is gone.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { fairShare, SLOTS } from "../domain/slot.ts";
@@ -24,10 +24,12 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 	engineId: number;
 	/** Maximum number of requests in flight, or null for an engine that gives up all its slots and wants no new ones. */
 	mostInFlight: number | null;
-	/** Slots that this engine knows to be its own. */
 	slots: readonly number[];
 	settlements: readonly Settlement[];
-	/** Whether the results were part of a pass that failed without an answer, so that they may be stored already. */
+	/**
+	 * Whether the results come from an earlier pass that failed without an answer from the database, so that they may be
+	 * stored already.
+	 */
 	isUncertain: boolean;
 	requests: readonly ReceiverRead[];
 	/** Further receivers whose targets must be read, because the known targets are old. */
@@ -37,17 +39,17 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 
 export interface PassOutput {
 	/**
-	 * Results that were stored. The other results changed nothing, because the queue had no row with the due time that
-	 * was read.
+	 * Results that were stored. Every other result changed nothing, because the queue no longer had its row with the due
+	 * time that was read.
 	 */
 	settled: ReadonlySet<Settlement>;
-	/** Slots that were found, or null if the pass was no renewal. */
+	/** Slots that the pass found, or null if it was no renewal. */
 	slots: SlotsFound | null;
-	/** First due rows of the receivers. Empty if the plan did not ask for them. */
+	/** First due row of each receiver. Empty if the plan did not ask for these rows. */
 	firstDue: readonly FirstDue[];
 	read: DueRead;
 	targets: readonly CallbackTarget[];
-	/** Whether a notice was published that may have to be mailed. */
+	/** Whether the pass published a notice that may have to be mailed. */
 	hasNotice: boolean;
 }
 
@@ -58,21 +60,23 @@ interface SlotsFound extends Pick<SlotOverview, "nextSilentInMs"> {
 }
 
 export interface Pass {
-	/** Runs a pass. Returns null if the engine's row is gone. In that case nothing was written. */
+	/** Runs a pass. Returns null if the engine's row is gone, and then nothing was written. */
 	run(input: PassInput): Promise<PassOutput | null>;
-	/** Notes that the receiver has an open notice of failing callbacks. Its next success ends that notice. */
+	/**
+	 * Records that the receiver has an open notice of failing callbacks. The receiver's next success ends that notice.
+	 */
 	noteFailing(receiverId: ReceiverId): void;
 }
 
 /**
- * Maximum number of receivers whose first success is remembered. Beyond it all are forgotten, because asking again is
- * cheap.
+ * Maximum number of receivers whose first success is remembered. If there are more, all of them are forgotten, because
+ * one more query per receiver is cheap.
  */
 const MAX_REMEMBERED = 10_000;
 
 export function createPass(store: Store, random: Random): Pass {
 	const { queue } = store;
-	/** Receivers whose first success is known to be stored. */
+	/** Receivers whose first success the database is known to have. */
 	const succeeded = new Set<ReceiverId>();
 	/** Receivers known to have an open notice of failing callbacks. */
 	const failing = new Set<ReceiverId>();
@@ -106,7 +110,7 @@ export function createPass(store: Store, random: Random): Pass {
 		return { output, noted };
 	}
 
-	/** Stores results. Returns those that were stored, or null if the engine's row is gone. */
+	/** Stores results of attempts. Returns those that were stored, or null if the engine's row is gone. */
 	async function settle(
 		db: Db,
 		{ engineId, settlements }: Pick<PassInput, "engineId" | "settlements">,
@@ -128,7 +132,7 @@ export function createPass(store: Store, random: Random): Pass {
 		return { owned, share, removed, nextSilentInMs: overview.nextSilentInMs };
 	}
 
-	/** Runs a pass without a transaction. Its results are stored by one statement, which commits by itself. */
+	/** Runs a pass that needs no transaction. One statement stores its results and commits by itself. */
 	async function passWithout(input: PassInput) {
 		const settled = await settle(store.db, input);
 		if (settled === null) return null;
@@ -151,8 +155,8 @@ export function createPass(store: Store, random: Random): Pass {
 	}
 
 	async function run(input: PassInput): Promise<PassOutput | null> {
-		// The previous pass failed without an answer. It may have been committed, and with it a notice that this engine
-		// does not know.
+		// The previous pass failed without an answer from the database. If it was committed, it may have opened a notice
+		// of which this engine does not know.
 		if (input.isUncertain) {
 			for (const settlement of input.settlements) {
 				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.receiverId);

@@ -32,7 +32,7 @@ function endRequests(buffer: SendBuffer, deliveries: readonly DueDelivery[], too
 	for (const delivery of deliveries) buffer.endRequest(delivery, tookMs);
 }
 
-/** Returns the number of deliveries to read for each receiver, in the order of turns. */
+/** Returns how many deliveries to read for each receiver, in the order in which the receivers take turns. */
 function limitsOf(buffer: SendBuffer, ...due: readonly number[]): [receiverId: number, limit: number][] {
 	return buffer.limitsFor(due.map(receiverId)).map((due) => [due.receiverId, due.limit]);
 }

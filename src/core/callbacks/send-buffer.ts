@@ -1,6 +1,7 @@
-// The deliveries that this engine has in progress, in one queue per receiver. A delivery is in progress while it waits to
-// be sent, while its request is in flight, and until its result is stored. Two limits on requests in flight, one per
-// receiver and one for the process, keep a receiver that hangs from delaying others. Only this file decides what is sent next.
+// The send buffer holds the deliveries that this engine has in progress, in one queue per receiver. A delivery is in
+// progress while it waits to be sent, while its request is in flight, and until its result is stored. One limit per
+// receiver and one for the process keep a receiver that hangs from delaying the others. Only this file decides what is
+// sent next.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { slotOf } from "../domain/slot.ts";
@@ -18,15 +19,16 @@ export interface Caps {
 
 interface ReceiverQueue {
 	receiverId: ReceiverId;
-	/** Deliveries in progress, by id. */
 	inProgress: Map<number, DueDelivery>;
 	/** Deliveries in progress whose request has not begun, in the order of sending. */
 	waiting: DueDelivery[];
-	/** Number of requests in flight. */
 	inFlight: number;
-	/** Duration of the last request. */
+	/** Duration of the receiver's last request. */
 	lastTookMs: number;
-	/** Whether this queue is in the round-robin list. It is there at most once, so that all receivers take turns. */
+	/**
+	 * Whether this queue is in the round-robin list. A queue is in the list at most once, so that all receivers take
+	 * turns.
+	 */
 	isReady: boolean;
 	/** URL and key as last read, or null if they were not read yet or have changed since. */
 	target: TargetReading | null;
@@ -50,9 +52,9 @@ const MAX_WAITING_OR_IN_FLIGHT = 8_192;
 export class SendBuffer {
 	readonly #caps: Caps;
 	readonly #queues = new Map<ReceiverId, ReceiverQueue>();
-	/** Queues that may send, in the order of their turns. */
+	/** Queues that have a delivery to send and room for it, in the order of their turns. */
 	readonly #ready: ReceiverQueue[] = [];
-	/** Queues in which a delivery waits. */
+	/** Queues with at least one waiting delivery. */
 	readonly #waiting = new Map<ReceiverId, ReceiverQueue>();
 	#inFlight = 0;
 	#waitingOrInFlight = 0;
@@ -91,20 +93,20 @@ export class SendBuffer {
 		return limits;
 	}
 
-	/** Sets the target, unless a sale has brought a newer one since this one was read. */
+	/** Sets the receiver's target, unless a sale has brought a newer one since this target was read. */
 	setTarget(receiverId: ReceiverId, target: TargetReading): void {
 		const queue = this.#queueOf(receiverId);
 		if (queue.target === null || queue.target.readAtMs < target.readAtMs) queue.target = target;
 	}
 
-	/** Drops the target, because the URL or the secret has changed. */
+	/** Drops the receiver's target, because its URL or secret has changed. */
 	dropTarget(receiverId: ReceiverId, monotonicMs: number): void {
 		const queue = this.#queueOf(receiverId);
 		queue.target = null;
 		queue.updatedAtMs = monotonicMs;
 	}
 
-	/** Drops all targets, because they are older than the monotonic clock says. */
+	/** Drops all targets. After a suspension they are older than the monotonic clock says. */
 	dropTargets(): void {
 		for (const queue of this.#queues.values()) queue.target = null;
 	}
@@ -113,7 +115,7 @@ export class SendBuffer {
 		return this.#queues.get(receiverId)?.target ?? null;
 	}
 
-	/** Returns receivers with a waiting delivery whose target was learned before `beforeMs`. */
+	/** Returns receivers that have a waiting delivery and a target learned before `beforeMs`. */
 	receiversWithOldTarget(beforeMs: number): ReceiverId[] {
 		const receiverIds: ReceiverId[] = [];
 		for (const [id, { target }] of this.#waiting) {
@@ -122,12 +124,10 @@ export class SendBuffer {
 		return receiverIds;
 	}
 
-	/** Stores the time at which the database was last read for this receiver. */
 	noteRead(receiverId: ReceiverId, monotonicMs: number): void {
 		this.#queueOf(receiverId).updatedAtMs = monotonicMs;
 	}
 
-	/** Adds a delivery that was read from the database. */
 	add(delivery: DueDelivery): void {
 		const queue = this.#queueOf(delivery.receiverId);
 		queue.inProgress.set(delivery.id, delivery);
@@ -176,7 +176,7 @@ export class SendBuffer {
 		return this.#ready.length === 0;
 	}
 
-	/** Notes that a request has ended. `tookMs` is null if nothing was sent after all. */
+	/** Records the end of a request. `tookMs` is null if nothing was sent after all. */
 	endRequest({ receiverId }: DeliveryInProgress, tookMs: number | null): void {
 		const queue = this.#queueOf(receiverId);
 		if (tookMs !== null) queue.lastTookMs = tookMs;
@@ -187,19 +187,19 @@ export class SendBuffer {
 	}
 
 	/**
-	 * Returns whether a delivery is still in progress. It is not if the engine lost its slot, and then another engine
-	 * sends it or has sent it.
+	 * Returns whether a delivery is still in progress. If the engine lost the slot, the delivery is not, because another
+	 * engine sends it.
 	 */
 	isInProgress(delivery: DeliveryInProgress): boolean {
 		return this.#queues.get(delivery.receiverId)?.inProgress.get(delivery.id) === delivery;
 	}
 
-	/** Ends the progress of a delivery whose result is stored, or that was not sent and stays in the queue as it is. */
+	/** Removes a delivery from the buffer, either because its result is stored or because it was not sent. */
 	release({ receiverId, id }: DeliveryInProgress): void {
 		this.#queues.get(receiverId)?.inProgress.delete(id);
 	}
 
-	/** Releases the waiting deliveries of some receivers. Their rows in the database's queue stay as they are. */
+	/** Removes the waiting deliveries of some receivers from the buffer. Their rows in the database stay unchanged. */
 	releaseWaiting(isChosen: (receiverId: ReceiverId) => boolean): void {
 		for (const [receiverId, queue] of this.#waiting) {
 			if (!isChosen(receiverId)) continue;
@@ -222,7 +222,6 @@ export class SendBuffer {
 		}
 	}
 
-	/** Yields each receiver with a delivery in progress. */
 	*busyReceiverIds(): Generator<ReceiverId> {
 		for (const [receiverId, { inProgress }] of this.#queues) {
 			if (inProgress.size > 0) yield receiverId;
@@ -259,7 +258,7 @@ export class SendBuffer {
 		this.#ready.push(queue);
 	}
 
-	/** Returns how many deliveries of a receiver may be waiting or in flight. */
+	/** Returns how many deliveries of a receiver may wait or be in flight at once. */
 	#capacityOf({ lastTookMs }: ReceiverQueue): number {
 		const rounds = Math.floor(AHEAD_MS / Math.max(1, lastTookMs));
 		return this.#caps.perReceiver * Math.min(MAX_ROUNDS_AHEAD, Math.max(1, rounds));

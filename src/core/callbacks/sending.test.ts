@@ -19,7 +19,7 @@ const TARGET: Target = {
 	key: signingKey("rbs_1"),
 };
 
-/** Judges a delivery. Returns the URL, "cancel", or the delay after which the delivery may be tried again. */
+/** Decides about a delivery. Returns the URL, "cancel", or the delay in ms after which the engine tries again. */
 function judge(
 	reading: Partial<TargetReading> | null,
 	{ maySend = true, dueInMs = 0 } = {},

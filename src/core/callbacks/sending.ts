@@ -1,5 +1,5 @@
-// Sends the deliveries in the buffer, as many at once as the caps and the pace allow. Each delivery gets a result, or is
-// released because there was a reason to send nothing.
+// Sends the deliveries in the buffer, as many at once as the caps and the pace allow. Each delivery either gets a
+// result, or goes back to the queue if nothing could be sent.
 
 import type { AnswerExcerpt } from "../domain/answer-excerpt.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -18,14 +18,16 @@ export interface SendingDeps {
 	clock: Clock;
 	random: Random;
 	transport: Pick<Transport, "post">;
-	/** The names of headers. Nothing is sent before they are known. */
+	/** Names of the headers of callbacks. Nothing is sent before these names are known. */
 	wire: KnownWire;
 	load: Load;
 	log: Log;
 }
 
 export interface Sending {
-	/** Sends the deliveries that may be sent now. It must be called after deliveries were added to the buffer. */
+	/**
+	 * Sends the deliveries that may be sent now. The caller must call this after it has added deliveries to the buffer.
+	 */
 	sendReady(): void;
 	stop(): void;
 }
@@ -38,7 +40,7 @@ export interface SendingEvents {
 	onUnsent(delivery: DueDelivery, againAtMs: number): void;
 }
 
-/** Delay before a request is repeated that failed because this machine is out of sockets or memory. */
+/** Delay before the next try if a request failed because this machine is out of sockets or memory. */
 const OUR_TROUBLE_RETRY_MS = 5_000;
 
 export function createSending(
@@ -46,7 +48,6 @@ export function createSending(
 		buffer: SendBuffer;
 		counters: Pick<EngineCounters, "firstAnswers" | "sendDelays" | "attemptTimes">;
 		mostInFlight: number;
-		/** Whether the engine may start a request now. */
 		maySend: () => boolean;
 	},
 	{ onSettled, onUnsent }: SendingEvents,
@@ -72,7 +73,7 @@ export function createSending(
 			onSettled({ kind: "cancelled", delivery, endedAtMs: startedAtMs });
 			return;
 		}
-		// If the header names are not known yet, they are read with the next pass. After that the delivery is tried again.
+		// If the header names are not known yet, the next pass reads them, and then the delivery is tried again.
 		const names = deps.wire.namesFor(delivery.receiverId);
 		if (judged.kind === "later" || names === null) {
 			buffer.endRequest(delivery, null);
@@ -117,7 +118,10 @@ export function createSending(
 	return { sendReady, stop: () => pace.stop() };
 }
 
-/** Maximum number of remembered hosts. Beyond it all are forgotten, and some are then logged once more. */
+/**
+ * Maximum number of hosts that are remembered as logged. If there are more, all of them are forgotten, and a host may
+ * be logged a second time.
+ */
 const MAX_REMEMBERED = 1_000;
 
 /**

@@ -13,7 +13,7 @@ function setUp() {
 			hasEnded = true;
 		});
 	};
-	/** Moves the clock, and returns whether the sleep has ended by then. */
+	/** Moves the clock. Returns whether the sleep has ended by then. */
 	const after = async (ms: number): Promise<boolean> => {
 		await clock.moveBy(ms);
 		await settle();

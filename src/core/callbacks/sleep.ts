@@ -1,5 +1,5 @@
 // The sleep of a loop. It ends at its time, or earlier if somebody wakes the loop. Waking a loop that is awake has no
-// effect. The loop decides anew before it sleeps, so it misses nothing.
+// effect, and loses nothing, because the loop looks for work before it sleeps again.
 
 import type { Clock } from "../ports.ts";
 import { Alarm } from "./alarm.ts";

@@ -5,7 +5,10 @@ import { SLOTS } from "../domain/slot.ts";
 import { countToTake, lookAgainInMs, Slots } from "./slots.ts";
 
 const OURS = [3, 5, 8, 9];
-/** Returns a receiver of the slot. A receiver's slot is its id times 39 modulo 64, and 23 is the inverse of 39. */
+/**
+ * Returns a receiver whose slot is the given one. A receiver's slot is its id times 39 modulo 64, and 23 is the
+ * inverse of 39.
+ */
 const receiverIn = (slot: number) => receiverId((slot * 23) % SLOTS);
 
 function own(share: number): Slots {

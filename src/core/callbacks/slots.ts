@@ -16,17 +16,20 @@ import type { SlotOverview } from "../store/queries/queue.ts";
  * fail.
  */
 export const RENEW_EVERY_MS: number = 5 * SECOND_MS;
-/** Time within which every engine is back after an outage. It is the longest delay between retries plus one renewal. */
+/**
+ * Time after an outage by which every engine has renewed its row again. It is the longest delay between retries plus
+ * one renewal.
+ */
 export const PATIENT_FOR_MS: number = 2 * RENEW_EVERY_MS;
 /**
- * Minimum time between two looks at the slots. The row of a silent engine may be locked by its own last transaction,
- * and then the engine cannot be removed yet. Without this limit, the other engines would try all the time.
+ * Minimum time between two looks at the slots. A silent engine cannot be removed while its own last transaction locks
+ * its row. Without this limit, the other engines would try again without a pause.
  */
 const MIN_LOOK_GAP_MS = 100;
 
 /**
- * Returns the time until the next look at the slots. The look is at the next renewal, or when another engine can be
- * removed as silent.
+ * Returns the time until the next look at the slots, which is the next renewal or the time at which another engine
+ * counts as silent.
  */
 export function lookAgainInMs(nextSilentInMs: number | null, patientForMs: number): number {
 	if (nextSilentInMs === null) return RENEW_EVERY_MS;
@@ -38,7 +41,10 @@ export function countToTake({ mine, free }: SlotOverview, share: number): number
 	return Math.max(0, Math.min(free, share - mine.length));
 }
 
-/** Returns those of the slots that may be given up now, because none of their receivers has a delivery in progress. */
+/**
+ * Returns those of the slots that the engine may give up now, because none of their receivers has a delivery in
+ * progress.
+ */
 export function findIdleSlots(slots: readonly number[], busyReceiverIds: Iterable<ReceiverId>): number[] {
 	const idle = new Set(slots);
 	if (idle.size === 0) return [];
@@ -48,7 +54,7 @@ export function findIdleSlots(slots: readonly number[], busyReceiverIds: Iterabl
 
 export class Slots {
 	readonly #owned = new Set<number>();
-	/** Owned slots that the engine is to give up. It sends nothing new for them. */
+	/** Owned slots that the engine is to give up. The engine sends nothing new to their receivers. */
 	readonly #leaving = new Set<number>();
 
 	get count(): number {
@@ -67,7 +73,6 @@ export class Slots {
 		return this.#owned.has(slotOf(receiverId));
 	}
 
-	/** Returns whether new deliveries of this receiver may be sent. */
 	maySendTo(receiverId: ReceiverId): boolean {
 		const slot = slotOf(receiverId);
 		return this.#owned.has(slot) && !this.#leaving.has(slot);

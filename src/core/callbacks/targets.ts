@@ -1,5 +1,5 @@
-// The target of each receiver, which is the URL of its callbacks and the key that signs them. A target is read together
-// with the due deliveries, or comes with a sale. It is used for one second, and then read again.
+// A target is the URL of a receiver's callbacks and the key that signs them. The engine reads targets together with
+// due deliveries, or gets them with sales. It uses a target for one second, and then reads it again.
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import type { CallbackForm, ReceiverId, ReceiverKind } from "../domain/receiver.ts";
@@ -13,7 +13,7 @@ export interface Target {
 	kind: ReceiverKind;
 	form: CallbackForm;
 	url: string;
-	/** The path and query of the URL, which are signed. Those of a GET callback still have their macros. */
+	/** Path and query of the URL, which are signed. The URL of a GET callback still contains its macros here. */
 	pathAndQuery: string;
 	endpointId: number;
 	secretId: number;
@@ -25,7 +25,7 @@ export interface TargetReading {
 	endpointEpoch: number;
 	/** URL and key, or null if there is no URL or no secret that can be decrypted. */
 	target: Target | null;
-	/** Monotonic time before the database was asked. The target may be out of date from this time on. */
+	/** Monotonic time at which the database was asked. A later change of the target is not included. */
 	readAtMs: number;
 	/** Monotonic time at which the database's answer arrived. */
 	learnedAtMs: number;
@@ -44,10 +44,7 @@ export const AGING_MS: number = FRESH_MS / 2;
  * request. Even a request that was sent just before the target changed may arrive this long after the change.
  */
 const SENDABLE_MS = 5 * SECOND_MS;
-/**
- * Maximum number of decrypted secrets in memory, which is more than one process has in use at once. Beyond it the
- * oldest is dropped.
- */
+/** Maximum number of decrypted secrets in memory, more than one process uses at once. The oldest is dropped first. */
 const MAX_OPENED = 10_000;
 
 export function isFresh({ readAtMs, learnedAtMs }: TargetReading, monotonicMs: number): boolean {
@@ -78,8 +75,8 @@ export function createTargetOpener(keyRing: OpeningKeys, log: Log): OpenTarget {
 			return null;
 		}
 		const parsed = parsePostbackUrl(url);
-		// A URL that is no longer allowed stays the target. The transport refuses it, so that its deliveries fail and the
-		// owner is notified. Otherwise they would wait without end.
+		// A URL that is no longer allowed stays the target. The transport refuses to send to it, so its deliveries fail
+		// and the owner is notified. Otherwise the deliveries would wait for ever.
 		if (!parsed.ok)
 			log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is no longer valid");
 		const pathAndQuery = parsed.ok ? parsed.value.target : "";

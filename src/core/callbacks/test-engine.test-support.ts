@@ -30,7 +30,6 @@ export const ANSWER: PostbackAnswer = {
 
 export interface TestEngineOptions {
 	sharesSlots?: boolean;
-	/** Called before the engine starts. */
 	prepare?: (store: Store, programme: Programme) => Promise<unknown>;
 }
 
@@ -52,9 +51,8 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		hasChangedElsewhere: false,
 		/** Called once, after the engine's next transaction was committed and before the engine gets the answer. */
 		afterCommit: null as (() => unknown) | null,
-		/** Whether the database cannot be reached. */
 		isAway: false,
-		/** Whether reading the first due rows finds nothing. */
+		/** Whether a read of the first due rows finds nothing, although there are due rows. */
 		isBlind: false,
 		/** Number of times that the engine tried to take slots. */
 		takes: 0,
@@ -152,21 +150,18 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	};
 	return {
 		engine,
-		/** The store that the rest of the process uses. */
 		store,
 		clock,
 		log,
 		programme,
 		world,
-		/** The order ids of the requests that were sent. */
 		posted,
-		/** The URLs of the requests that were sent. */
 		urls,
-		/** The receivers of each read of the queue. */
+		/** Receivers of each read of the queue, in the order of the reads. */
 		reads,
-		/** The engine's ids. It gets a new one each time that it registers. */
+		/** Ids of the engine. It draws a new id each time that it registers. */
 		ids,
-		/** The engine's listener, which gets the notifications of other processes. */
+		/** The engine's listener for notifications from other processes. */
 		listener,
 		record,
 		/** Commits sales made by this process and announces them to the engine. */
@@ -182,7 +177,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs: clock.nowMs() });
 			await clock.moveBy(10);
 		},
-		/** Makes the shop stop answering. */
+		/** Makes the shop leave requests unanswered. */
 		hold(): void {
 			({ promise: held, resolve: letGo } = Promise.withResolvers<void>());
 		},
@@ -190,7 +185,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			letGo();
 			await settle();
 		},
-		/** Returns the states of all deliveries, in the order of their creation. */
+		/** Returns the states of all deliveries in the order in which these were created. */
 		async states() {
 			const rows = await store.db.selectFrom("deliveries").select("state").orderBy("id").execute();
 			return rows.map(({ state }) => state);

@@ -1,14 +1,14 @@
-// Results that wait to be stored by the next pass. Storing many of them in one transaction costs little more than storing
-// one, so they wait a moment for others.
+// Results of attempts wait here until the next pass stores them. Storing many of them in one transaction costs little
+// more than storing one, so each result waits a moment for others.
 
 import type { Settlement } from "../store/queries/queue.ts";
 
 /**
- * Number of results below which a pass is not worthwhile yet. A pass costs as much as ten results. At a hundred deliveries a
- * second, storing each result at once took half of the processor time.
+ * Minimum number of results for an early pass. A pass costs as much as ten results. At a hundred deliveries a second,
+ * storing each result at once took half of the processor time.
  */
 const MIN_WAITING = 32;
-/** Number of results that starts a pass in any case. A larger batch would hardly make a result cheaper. */
+/** Number of results that starts a pass in any case. A larger batch would hardly reduce the cost of each result. */
 const MAX_WAITING = 2_048;
 /**
  * Longest time that a result waits. It is short, so that the page shows the result at once, and so that a killed process
@@ -25,12 +25,12 @@ export class WaitingResults {
 		return this.#settlements.length;
 	}
 
-	/** Number of waiting results that makes a pass worthwhile. */
+	/** Number of waiting results that starts a pass before their deadline. */
 	get storeAtCount(): number {
 		return this.#storeAtCount;
 	}
 
-	/** Monotonic time by which the oldest result must be stored. Infinite if there is none. */
+	/** Monotonic time by which the oldest result must be stored, or Infinity if no result waits. */
 	get storeAtMs(): number {
 		return this.#storeAtMs;
 	}
@@ -40,7 +40,6 @@ export class WaitingResults {
 		this.#settlements.push(settlement);
 	}
 
-	/** Removes and returns all results. */
 	takeAll(): Settlement[] {
 		const all = this.#settlements;
 		this.#settlements = [];
@@ -57,7 +56,8 @@ export class WaitingResults {
 	}
 
 	/**
-	 * Sets how many results make a pass worthwhile. If many deliveries are in progress, half of them are stored together.
+	 * Adapts the number of results that starts a pass. If many deliveries are in progress, half of them are stored
+	 * together.
 	 */
 	adaptTo(waitingOrInFlight: number): void {
 		this.#storeAtCount = Math.min(MAX_WAITING, Math.max(MIN_WAITING, Math.ceil(waitingOrInFlight / 2)));

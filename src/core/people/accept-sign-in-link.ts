@@ -43,13 +43,13 @@ export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "rand
 	auth: Pick<Auth, "hashPassword">;
 }
 
-/** The form fields of the page that a sign-in link opens. */
+/** Fields of the form on the page that a sign-in link opens. */
 export interface Acceptance {
 	/** Email address of the first member of staff. Used only with the link of the first start. */
 	email: string;
 	/** Name of the person. Used only for a new account. */
 	name: string;
-	/** The new password. Not used if an owner invites a person who already has an account. */
+	/** The new password. Ignored if an owner invites a person who already has an account. */
 	password: string;
 	/** The IP address of the request, which the mail about the changed password shows. */
 	address?: string;
@@ -62,7 +62,7 @@ export interface AcceptedSignInLink {
 	person: Person;
 	/** The programme or partner whose invitation the person accepted, or null for other links. */
 	place: OfferedPlace | null;
-	/** True if `ringback user link` or the first start printed the link. It was not mailed. */
+	/** True if the link was printed by `ringback user link` or by the first start, and not mailed. */
 	isFromOperator: boolean;
 	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;
@@ -72,7 +72,7 @@ export interface AcceptedSignInLink {
 	ended: EndedAccess | null;
 }
 
-/** The form fields after validation. A field that is not used is empty. */
+/** Validated fields of the form. A field that the link does not need is empty. */
 interface Entry {
 	email: string;
 	name: string;
@@ -81,7 +81,7 @@ interface Entry {
 	keptTokens: readonly string[];
 }
 
-/** Purposes of links that are printed on the service's machine and never mailed. */
+/** Purposes of links that are printed on the server and never mailed. */
 const OPERATORS: readonly SignInLinkPurpose[] = ["first_staff", "operator_link"];
 
 export async function acceptSignInLink(
@@ -171,7 +171,7 @@ async function useLink(
 			if (place.kind === "partner") await addPartnerPerson(trx, place.partner.id, person.id);
 			else await addToProgramme(trx, place.programme.id, person.id, place.role);
 			if (!opened.hasAccount) return { person: await join(trx, person, entry, place, nowMs), place };
-			// If the person chose a password with another link a moment ago, that password stays.
+			// If the person chose a password with another link a moment ago, that password stays valid.
 			await noteJoined(trx, person, place, nowMs);
 			return { person, place };
 		}
@@ -231,7 +231,7 @@ async function noteJoined(
 	nowMs: number,
 ): Promise<void> {
 	if (place?.kind === "partner") {
-		// The partner's other people are mailed about it, and no programme's owners are.
+		// The partner's other people get a mail about the new person. Owners of programmes get none.
 		const note = { personId, action: "partner.person_joined", subject: place.partner.public_id } as const;
 		return noteAudit(trx, { ...note, detail: email }, nowMs);
 	}
@@ -262,7 +262,7 @@ async function whyOnlyStaffAdd(trx: Db, opened: OpenedSignInLink): Promise<strin
 }
 
 /**
- * Returns whether the first-start link may use this address. It may create an account, or complete one that
+ * Returns whether the first-start link may use this address. The link may create an account, or complete one that
  * `user create` made for staff. It never takes over any other account.
  */
 async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {

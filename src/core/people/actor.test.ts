@@ -1,5 +1,3 @@
-// Tests which actors may make a change with each permission, and the conditions of an API call.
-
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addPartner } from "#modules/partners/web/partner-shop.test-support.ts";

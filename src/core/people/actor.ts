@@ -23,31 +23,29 @@ export interface ActingPerson {
 /** A person who acts on a page, with the session of their request. */
 export interface SignedInPerson extends ActingPerson {
 	sessionId: string;
-	/** Conditions of the page, if it has any. */
 	demands?: Demands;
 }
 
 /** A program that acts with an API token, in the name of the person who issued the token. */
 export interface TokenHolder extends ActingPerson {
-	/** Row id of the token. */
+	/** Row id of the API token. */
 	tokenId: number;
-	/** Conditions of the call, if it has any. */
 	demands?: Demands;
 }
 
 /**
- * Conditions for the transaction of a change, besides the permission of the actor, with whom they travel. The use case
- * knows nothing of them. An API call may demand that the resource has not changed since the caller read it, or that it is
- * created once for each reference. A page may demand that the person enters a code of their authenticator.
+ * Conditions that the transaction of a change must meet besides the actor's permission. An API call may demand that
+ * the resource has not changed since the caller read it, or that each reference creates only one resource. A page may
+ * demand a code of the person's authenticator. The conditions travel with the actor, so use cases know nothing of
+ * them.
  */
 export interface Demands {
-	/** Runs before the change. A refusal replaces the change. */
+	/** Runs before the change. If it refuses, the change is not made. */
 	before?(trx: Db): Promise<Result<unknown>>;
-	/** Runs after the change, with its value. A refusal rolls the change back. */
+	/** Runs after the change and gets its value. If it refuses, the change is rolled back. */
 	after?(trx: Db, value: unknown): Promise<Result<unknown>>;
 }
 
-/** A person who acts on a page or through an API token. */
 export type PersonActor = SignedInPerson | TokenHolder;
 
 /** The `ringback` command as an actor. It runs on the server itself and may do everything. */
@@ -65,11 +63,12 @@ export interface Service {
 export const SERVICE: Service = { kind: "service" };
 
 /**
- * The party that makes a change. It is never an optional argument, so code that forgets it does not compile.
+ * The person or program that makes a change. Functions take the actor as a required argument, so code that forgets it
+ * does not compile.
  */
 export type Actor = PersonActor | CommandLine | Service;
 
-/** The party that an audit entry names. A job that a person started still acts for them after they left. */
+/** The actor that an audit entry names. A job that a person started still acts for that person after they left. */
 export type AuditedActor = ActingPerson | CommandLine | Service;
 
 /** Returns the person's id for the audit log, or null if the actor is not a person. */
@@ -127,7 +126,6 @@ export function transactAs<Value>(
 	});
 }
 
-/** Checks that the actor's access has not ended, and that they have the permission. */
 async function judgeActor(trx: Db, actor: Actor, permission: Permission): Promise<Result<true>> {
 	if (actor.kind === "command line" || actor.kind === "service") return succeed(true);
 	if ("tokenId" in actor) {
@@ -156,8 +154,8 @@ function notAllowed(detail: string): ReturnType<typeof refuse> {
 }
 
 /**
- * Returns the actor's authority for a change in a programme. The change must have been permitted in the same transaction,
- * so a person of the shop has a role.
+ * Returns the actor's authority for a change in a programme. The same transaction must have checked the actor's
+ * permission, so a person of the shop is known to have a role.
  */
 export async function authorityOf(trx: Db, actor: Actor, programmeId: number): Promise<Authority> {
 	if (actor.kind !== "shop") return actor.kind;

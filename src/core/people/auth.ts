@@ -1,6 +1,6 @@
-// Manages sessions and checks passwords. A session is a row in the database, and its token is in a signed
-// cookie. The token never leaves the cookie, so pages refer to a session by its id. people/limits limits the
-// number of attempts.
+// Manages sessions and checks passwords. A session is a row in the database, and its token is in a signed cookie. The
+// token never leaves the cookie, so pages refer to a session by its id. The number of attempts is limited in
+// people/limits.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { hashPassword, isRightPassword, PASSWORD_SALT_BYTES } from "../domain/password-hash.ts";
@@ -33,8 +33,9 @@ export const MIN_PASSWORD_LENGTH = 10;
  */
 export const MAX_PASSWORD_LENGTH = 128;
 /**
- * Maximum length of a password that is compared. The same password may have several times as many characters if the
- * keyboard writes accents as characters of their own. Comparing it means normalizing it, which takes quadratic time.
+ * Maximum length of a password that is checked. If a keyboard writes accents as separate characters, a valid password
+ * may have several times as many characters as it was chosen with. The limit is needed because a check normalizes the
+ * password, which takes quadratic time.
  */
 const MAX_COMPARED_LENGTH = 4 * MAX_PASSWORD_LENGTH;
 export const IDLE_SESSION_DAYS = 7;
@@ -57,11 +58,10 @@ export interface SignInDeps extends AuthDeps {
 
 /** The parts of a request that identify the person who sent it. */
 export interface Visitor {
-	/** The Cookie header. */
 	cookies: string;
 	address: string;
 	userAgent: string;
-	/** The device cookie, or an empty string if there is none (people/device-cookie). */
+	/** Value of the device cookie (see people/device-cookie), or an empty string if the request has none. */
 	device: string;
 }
 
@@ -95,7 +95,8 @@ export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
 		},
 		hashPassword: hashWithNewSalt,
 		async judgePassword(email, typed) {
-			// The empty password is nobody's, and costs the same time as any other.
+			// A password that is too long is checked as the empty password, which nobody has. This check takes the same time
+			// as any other.
 			const password = typed.length <= MAX_COMPARED_LENGTH ? typed : "";
 			const stored = await findPasswordHash(store.db, email);
 			if (stored !== undefined) return (await isRightPassword(stored, password)) ? stored : null;
@@ -105,7 +106,6 @@ export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
 	};
 }
 
-/** Returns the sessions that have not expired, the most recently used first. */
 export async function listOpenSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
 	personId: number,
@@ -117,9 +117,9 @@ export async function listOpenSessions(
 }
 
 /**
- * Ends one of the actor's own sessions or, if no id is given, all of them except the one in use. It holds the
- * access lock, which the renewal of a session also takes, so no session can escape by being renewed at the
- * same moment.
+ * Ends one of the actor's own sessions or, if no id is given, all of them except the one in use. The function holds
+ * the access lock, which the renewal of a session also takes, so no session can survive by being renewed at the same
+ * moment.
  */
 export function revokeSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
@@ -145,15 +145,15 @@ export function revokeSessions(
 
 export interface Changed<Value> {
 	value: Value;
-	/** The new Set-Cookie lines for the session and for the device. */
+	/** New Set-Cookie lines for the session and the device. */
 	setCookies: readonly string[];
 }
 
 /**
- * Makes a change that ends the actor's sessions, and continues the current one with a new id and token, so
- * that a copied cookie becomes worthless. Everything happens in one transaction. It is refused if the change
- * is refused or the session has ended. `device` is the device cookie. The browser keeps its id, because a new one would
- * come with new guesses.
+ * Makes a change that ends the actor's sessions, and continues the current session with a new id and token, so that a
+ * copied cookie becomes worthless. Everything happens in one transaction, which is refused if the change is refused or
+ * the session has ended. `device` is the device cookie. The browser keeps its id in that cookie, because a new id
+ * would allow new guesses.
  */
 export function changeWithSession<Value>(
 	deps: Omit<AuthDeps, "log">,

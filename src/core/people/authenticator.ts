@@ -29,9 +29,9 @@ import { checkPassword } from "./passwords.ts";
 type Refusal = ReturnType<typeof refuse>;
 
 export interface AuthenticatorSetup {
-	/** The otpauth address for the app. It contains the secret. */
+	/** The otpauth URI that the person's app reads. It contains the secret. */
 	uri: string;
-	/** The backup codes. They are shown only once. */
+	/** Backup codes, which are shown only once. */
 	backupCodes: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface CodeHolder {
 	email: string;
 }
 
-/** The signed-in person who changes their own authenticator. */
+/** The person who is signed in and changes their own authenticator. */
 export type AuthenticatorOwner = CodeHolder & SignedInPerson;
 
 const BACKUP_CODES = 10;
@@ -98,10 +98,10 @@ export async function confirmAuthenticator(
 	);
 }
 
-/** What a signed-in person enters to show again that they are who they are. */
+/** Password and code that a signed-in person enters again to confirm their identity. */
 export interface Proof {
 	password: string;
-	/** A code of the app, or a backup code. It is not used if the person has no authenticator. */
+	/** Code of the app, or a backup code. Ignored if the person has no authenticator. */
 	code: string;
 }
 
@@ -211,8 +211,8 @@ const COUNTED_FAULTS: readonly string[] = ["wrong_code", "code_already_used"];
 const CODE_REMEMBERED_MS = 5 * MINUTE_MS;
 
 /**
- * Checks a code and marks it as used. It runs in the transaction of the change that needs the code. That
- * transaction holds the access lock.
+ * Checks a code and marks it as used. The caller must run this in the transaction of the change that needs the code,
+ * under the access lock.
  */
 export async function spendCode(
 	trx: Db,
@@ -260,7 +260,7 @@ async function spendTotpCode(
 	if (!acceptedTotpCodes(secret, nowMs).includes(code)) {
 		return wrongCode("This code is not right. Enter the one your authenticator shows now.");
 	}
-	// A used code is remembered, so that somebody who watched it being typed cannot sign in with it.
+	// The service remembers a used code, so that somebody who watched it being typed cannot sign in with it.
 	const expiresAtMs = nowMs + CODE_REMEMBERED_MS;
 	if (await rows.markCodeSpent(trx, personId, sha256Hex(code), { nowMs, expiresAtMs })) return succeed(true);
 	return refuse("code_already_used", "This code was used before. Wait for the next one.", "code");

@@ -40,8 +40,8 @@ const MAX_NEXT_LENGTH = 500;
 const STATE_SHAPE = /^((\d{1,16})\.[0-9a-f]{32}\.([\w-]*))\.([\w-]{43})$/;
 
 /**
- * Returns the address at the provider to which the browser is sent. `next` is the path to open afterwards, or
- * empty. `redirectUri` is the address to which the provider sends the browser back.
+ * Returns the address at the identity provider to which the browser is sent. `next` is the path to open after the
+ * sign-in, or empty. `redirectUri` is the address to which the provider sends the browser back.
  */
 export async function startCompanySignIn(
 	deps: CompanySignInDeps,
@@ -49,7 +49,7 @@ export async function startCompanySignIn(
 	visitor: Visitor,
 ): Promise<Result<{ url: string; setCookies: readonly string[] }>> {
 	const { clock, random, companySignIn } = deps;
-	// A browser keeps its token, so that sign-ins in two tabs do not disturb each other.
+	// A browser that already has a token keeps it, so that sign-ins in two tabs do not disturb each other.
 	const token = readTokenCookie(deps, COMPANY_COOKIE, visitor.cookies) ?? random.hex(TOKEN_BYTES);
 	const shortNext = next.length > MAX_NEXT_LENGTH ? "" : next;
 	const expiresAtMs = clock.nowMs() + COMPANY_COOKIE.lifeMs;
@@ -63,8 +63,8 @@ export async function startCompanySignIn(
 }
 
 /**
- * Lets the person in whom the provider has sent back. `query` is the query of the address that the browser
- * opened, with the question mark. Returns the path to open, or empty for the start page.
+ * Signs in the person whom the identity provider has identified. `query` is the query of the address that the browser
+ * opened, with the question mark. Returns the path to open, or an empty string for the start page.
  */
 export async function finishCompanySignIn(
 	deps: CompanySignInDeps,
@@ -92,8 +92,8 @@ export async function finishCompanySignIn(
 	const answer = await provider.identify(`${redirectUri}${query}`, attempt);
 	if (!answer.ok) return refuseAnswer(deps, visitor, answer);
 	const { email: given, isEmailVerified } = answer.value;
-	// The address must have its final form, because the provider has verified this text and no other. One with white space
-	// around it is therefore refused here, although a form would remove the white space.
+	// The email address must need no change, because the provider has verified exactly this text. An address with white
+	// space around it is therefore refused here, although a form would remove the white space.
 	if (given === null || !isEmailVerified || !isMailAddress(given)) {
 		const text =
 			"The company's sign-in did not confirm your email address. Ask the people who manage your company's accounts to have your address verified there, and start over.";
@@ -111,11 +111,12 @@ export async function finishCompanySignIn(
 			const text = isForEveryone
 				? `Nobody with the address ${email} has access here. Ask the network's staff, or an owner of your programme, to invite this address, or start over with another company account.`
 				: `Nobody on the staff of this network has the address ${email}. If you are here for a shop or as a partner, sign in with your email address and your password. If you are on the staff, ask a colleague to invite this address, or start over with another company account.`;
-			// Only the log says that there is an account. The page has the answer for strangers.
+			// Only the log says that the account exists. The page shows the same answer as for strangers.
 			const reason = isThere ? NOT_ON_THE_STAFF : undefined;
 			return logRefusal(deps, visitor, refuse("no_account", text), reason);
 		}
-		// A person without a password has not accepted their invitation, which gives them a name and joins them.
+		// A person without a password has not accepted their invitation yet. Accepting it gives them a name and a
+		// membership.
 		if (!(await hasPassword(trx, person.id))) {
 			const text =
 				"You are invited, but have not accepted yet. Open the link in your invitation first. If you no longer have it, ask for a new one.";
@@ -150,7 +151,7 @@ function attemptOf(
 
 type NoAnswer = Extract<ProviderAnswer<unknown>, { ok: false }>;
 
-/** What people are told if the provider does not say who they are. */
+/** Messages for people whom the identity provider did not identify, by problem. */
 const NO_ANSWER: Readonly<Record<NoAnswer["problem"], readonly [FaultCode, string]>> = {
 	unavailable: [
 		"provider_unavailable",

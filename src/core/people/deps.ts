@@ -1,4 +1,4 @@
-// The dependencies of all use cases about accounts.
+// Dependencies that the use cases about accounts share.
 
 import type { KeyRing } from "../domain/key-ring.ts";
 import type { Clock, IdentityProvider, Random } from "../ports.ts";
@@ -8,11 +8,11 @@ export interface AccountsDeps {
 	store: Store;
 	clock: Clock;
 	random: Random;
-	/** The keys that seal stored secrets, and from which other keys are derived. */
+	/** Keys that encrypt stored secrets, and from which other keys are derived. */
 	keyRing: KeyRing;
 }
 
-/** Sign-in with the company's account, as the settings RINGBACK_OIDC_… describe it. */
+/** Sign-in with the company's account, configured by the settings RINGBACK_OIDC_…. */
 export interface CompanySignIn {
 	provider: IdentityProvider;
 	/** Label of the button on the sign-in page. */

@@ -18,13 +18,10 @@ export interface DeviceDeps extends Pick<AccountsDeps, "clock" | "keyRing"> {
 }
 
 const NAME = "device";
-/** Form of the cookie: the browser's id, the time, and the signature over both. */
+/** Form of the cookie's value, which consists of the browser's id, the time, and the signature of both. */
 const SHAPE = /^(([0-9a-f]{32})\.(\d{1,16}))\.([\w-]{43})$/;
 const ID_BYTES = 16;
-/**
- * Lifetime of the cookie. Browsers store no cookie for longer than 400 days, and each sign-in makes a new
- * one.
- */
+/** Lifetime of the cookie. Browsers keep no cookie for longer than 400 days, and each sign-in makes a new one. */
 const LIFE_MS = 365 * DAY_MS;
 
 export function deviceCookieName(publicUrl: string): string {
@@ -52,8 +49,8 @@ export function makeDeviceId({ random }: Pick<AccountsDeps, "random">): string {
 }
 
 /**
- * Returns the id that all browsers of a person share that have no id of their own. These have signed in at the company's
- * provider, or lost their cookie.
+ * Returns the id shared by all browsers of a person that have no id of their own, because the person signed in at the
+ * company's provider or the browser lost its cookie.
  */
 export function sharedDeviceId({ keyRing }: Pick<AccountsDeps, "keyRing">, email: string): string {
 	const signature = createSigner(keyRing, "devices").sign(`shared ${email}`);

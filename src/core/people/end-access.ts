@@ -30,7 +30,7 @@ import {
 import type { Db } from "../store/store.ts";
 import { noteToken } from "./token-entries.ts";
 
-/** Counts of the things that ended. The audit log has an entry for each link and key. */
+/** Numbers of sessions, links, keys and other things that ended. The audit log has an entry for each link and key. */
 export interface EndedAccess {
 	sessions: number;
 	/**
@@ -41,11 +41,8 @@ export interface EndedAccess {
 	keys: number;
 	/** Number of API keys that may no longer approve or reject. */
 	lowered: number;
-	/** Number of prepared signing secrets that were discarded. */
 	secrets: number;
-	/** The API tokens that were revoked. */
 	tokens: readonly TokenLabel[];
-	/** Number of the person's jobs that were stopped. */
 	jobs: number;
 }
 
@@ -79,7 +76,7 @@ export interface AccessEnding {
 
 export type EndingPreview = Awaited<ReturnType<typeof previewEnding>>;
 
-/** Returns what would end now. The page shows it before it asks for confirmation. */
+/** Returns what would end if the person lost access now. The page shows this before it asks for confirmation. */
 export async function previewEnding(db: Db, personId: number, programmeId: number | null, nowMs: number) {
 	const links = await findSignInLinksOf(db, await requirePerson(db, personId), nowMs);
 	return {
@@ -87,7 +84,7 @@ export async function previewEnding(db: Db, personId: number, programmeId: numbe
 		links: links.filter((link) => isShown(link, programmeId)).length,
 		secrets: await listSecretsPreparedBy(db, personId, { programmeId }),
 		keys: await listKeysIssuedBy(db, personId, programmeId),
-		// A person who leaves a programme keeps their tokens, which belong to the network or to a partner.
+		// A person who leaves a programme keeps their API tokens, because tokens belong to the network or to a partner.
 		tokens: programmeId === null ? await listTokensIssuedBy(db, personId, { nowMs }) : [],
 	};
 }
@@ -212,7 +209,7 @@ async function endPreparedSecrets(
 	for (const { programme_id: programmeId, partner_id: partnerId, hint } of secrets) {
 		const secret = `rbs_…${hint}`;
 		const partner = partners.get(partnerId ?? 0);
-		// The subject of a partner's entry is the partner, because its people are mailed by that.
+		// The entry names the partner as its subject, because that is how the partner's people are found for the mail.
 		const about =
 			partner === undefined
 				? ({ action: "secret.discarded", programmeId, subject: secret } as const)
@@ -222,7 +219,10 @@ async function endPreparedSecrets(
 	return secrets.length;
 }
 
-/** Revokes the API tokens that a person issued, for one partner or in all, except the kept ones. Returns them. */
+/**
+ * Revokes the API tokens that a person issued, either all of them or those for one partner. Tokens that the person
+ * keeps stay valid. Returns the revoked tokens.
+ */
 async function endTokens(
 	trx: Db,
 	personId: number,
@@ -279,8 +279,8 @@ async function noteStopped(
 }
 
 /**
- * Describes the counts, such as "2 sessions and 1 link were ended, and 1 job was stopped". Returns null if
- * nothing ended.
+ * Describes in a sentence what ended, such as "2 sessions and 1 link were ended, and 1 job was stopped". Returns null
+ * if nothing ended.
  */
 export function sayWhatEnded(counts: EndedAccess): string | null {
 	const { sessions, links, keys, lowered, secrets, jobs } = counts;

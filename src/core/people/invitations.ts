@@ -59,22 +59,21 @@ export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | 
 export interface SentLink {
 	email: string;
 	/**
-	 * The link, which is shown only once. Null if the person can already sign in, or if the link is only
-	 * mailed.
+	 * Link of the invitation, shown only once. Null if the person can already sign in, or if the link is only mailed.
 	 */
 	link: string | null;
-	/** True if the actor may not see the link. The actor then cannot tell whether there is one. */
+	/** True if the actor may not see the link, and may not even learn whether a link was made. */
 	isLinkWithheld: boolean;
 	isMailed: boolean;
-	/** True if the link is for a new password and not an invitation. */
+	/** True if the link is for choosing a new password. Otherwise it is an invitation. */
 	isForPassword: boolean;
 	/** True if the person has an earlier invitation that is still valid, so that no new link was made. */
 	isInvitedAlready: boolean;
 }
 
 /**
- * Invites a person to a programme or partner. The network's staff, the command line and the service admit the person,
- * and its own people make an offer.
+ * Invites a person to a programme or partner. If staff, the command line or the service invites, the person is a
+ * member at once. Otherwise the invitation is an offer that the person must accept.
  */
 export async function invite(
 	deps: InvitationsDeps,
@@ -105,7 +104,6 @@ export async function invite(
 	});
 }
 
-/** Invites a person to the network's staff. */
 export async function inviteStaff(
 	deps: InvitationsDeps,
 	actor: Actor,
@@ -142,7 +140,7 @@ export async function admit(
 	return sendWayIn(trx, deps, person, place, inviter);
 }
 
-/** Mails a person how they get in, which is a link only if they have no password yet. */
+/** Mails a person how to sign in. The mail contains a link only if the person has no password yet. */
 async function sendWayIn(
 	trx: Db,
 	deps: Omit<InvitationsDeps, "store">,
@@ -174,7 +172,7 @@ async function sendWayIn(
 		madeBy,
 	});
 	const link = `${publicUrl}${path}`;
-	// An applicant whom a shop accepted does not learn which of its people did.
+	// An accepted applicant does not learn which person of the shop accepted the application.
 	const colleague = isForStaff ? await findColleague(trx, madeBy, "staff") : null;
 	await mails.enqueue(trx, composeInvitationMail(email, link, place, colleague));
 	return describeSent(deps, inviter, { email, link });
@@ -192,7 +190,6 @@ async function noteInvited(
 	await noteAudit(trx, { ...note, action: "person.invited" }, clock.nowMs());
 }
 
-/** Returns what an audit entry says about an invitation to the place. */
 function detailOf(place: Place): string {
 	switch (place.kind) {
 		case "staff":
@@ -208,10 +205,8 @@ function detailOf(place: Place): string {
 	}
 }
 
-/** Detail of an audit entry about an invitation that replaces an earlier one. */
 const NEW_LINK = "new link";
 
-/** Returns the permission to invite people to the place. */
 function permissionFor(place: Place): Permission {
 	if (place.kind === "programme") return inProgramme(place.programme.id);
 	return place.kind === "partner" ? forPartner(place.partner.id) : STAFF;
@@ -250,7 +245,7 @@ export function renewOffer(
 	return sendOffer(deps, actor, place, email, NEW_LINK);
 }
 
-/** Mails a link with which the reader of a mailbox accepts the invitation. */
+/** Mails an offer. Whoever reads the mailbox can accept it with the link in the mail. */
 function sendOffer(
 	deps: InvitationsDeps,
 	actor: PersonActor,
@@ -261,7 +256,7 @@ function sendOffer(
 	return sendAs(deps, actor, email, permissionFor(place), async (trx) => {
 		const { personId: madeBy } = actor;
 		const invitee = await findPersonByEmail(trx, email);
-		// This refusal reveals nothing new, because the page already shows the list of people.
+		// This refusal reveals nothing new, because the page already lists these people.
 		if (invitee !== undefined && (await belongsTo(trx, place, invitee.id))) return alreadyThere(place, email);
 		const target =
 			place.kind === "programme"
@@ -299,7 +294,7 @@ export async function renewLink(
 	deps: InvitationsDeps,
 	actor: Actor,
 	personId: number,
-	/** The place on whose page the link was requested. */
+	/** Programme or partner on whose page the link was requested. */
 	place: Place,
 ): Promise<Result<SentLink>> {
 	if (await hasPassword(deps.store.db, personId)) {
@@ -386,7 +381,7 @@ export async function makeOperatorLink(
 const BYPASS_ADVICE =
 	"Staff of this network must sign in with the company's account (RINGBACK_OIDC_STAFF=required), and this link would let them in without it. If the provider cannot be used, run the command again with --bypass-company-sign-in.";
 
-/** Returns the person with this id, who always exists, because people are never deleted. */
+/** Returns the person with this id. A missing person is a programming error, because people are never deleted. */
 async function requirePerson({ store }: Pick<InvitationsDeps, "store">, personId: number): Promise<Person> {
 	const person = await findPersonById(store.db, personId);
 	if (person === undefined) throw new Error(`there is no person ${personId}`);
@@ -429,8 +424,8 @@ export function describeSent(
 	inviter: AuditedActor,
 	sent: Pick<SentLink, "email" | "link"> & Partial<Pick<SentLink, "isForPassword" | "isInvitedAlready">>,
 ): SentLink {
-	// This is true even if there is no link, so that an owner does not learn whether the person can already
-	// sign in.
+	// This value does not depend on whether a link was made, so that an owner does not learn whether the person can
+	// already sign in.
 	const isLinkWithheld = inviter.kind === "shop";
 	return {
 		isForPassword: false,

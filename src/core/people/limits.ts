@@ -48,9 +48,9 @@ export const LIMITS = {
 		text: "Too many wrong passwords were entered here for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * Wrong passwords for one account from all addresses together. This limit stops guessing from many
-	 * addresses at once. Strangers cannot use it to lock a person out for long, because the window is short, a
-	 * new password resets the count, and a browser that has signed in before has its own limit.
+	 * Wrong passwords for one account from all addresses together. This limit stops somebody who guesses from many
+	 * addresses at once. Strangers cannot use it to lock a person out for long, because the window is short, a new
+	 * password resets the count, and a browser that has signed in before has its own limit.
 	 */
 	wrongPasswords: {
 		name: "wrong-passwords",
@@ -70,8 +70,8 @@ export const LIMITS = {
 		text: "Too many wrong codes were entered for this account. Try again {when}.",
 	},
 	/**
-	 * Mails to one mailbox for one reason, such as an invitation or a new password. The limit is high enough
-	 * that a few mails may get lost.
+	 * Mails to one mailbox for one reason, such as an invitation or a new password. The limit leaves room for a few
+	 * mails that get lost.
 	 */
 	mailsTo: {
 		name: "mails-to",
@@ -79,9 +79,7 @@ export const LIMITS = {
 		windowMs: HOUR_MS,
 		text: "Several mails were sent to this address within an hour. Check the inbox and the spam folder, or try again {when}.",
 	},
-	/**
-	 * Mails that one person causes. Nobody sends more by hand, and this many mails do not flood other people.
-	 */
+	/** Mails that one person causes. Nobody sends more by hand, and this number does not flood the recipients. */
 	mailsBy: {
 		name: "mails-by",
 		max: 50,
@@ -99,8 +97,8 @@ export const LIMITS = {
 		text: "5,000 mails were sent with this API token within an hour. Try again {when}.",
 	},
 	/**
-	 * Invitations that one member of staff sends by importing files. The limit keeps a large import from
-	 * flooding mail servers.
+	 * Invitations that one member of staff sends by importing files. The limit keeps a large import from overloading
+	 * mail servers.
 	 */
 	importedInvitations: {
 		name: "imported-invitations",
@@ -138,8 +136,8 @@ export const LIMITS = {
 } as const satisfies Record<string, Limit>;
 
 /**
- * Number of address blocks of one IPv6 /48 that can use their full limit. A provider may give a whole /48 to
- * one customer. A household has one address block (a /64), and an office has a few.
+ * Number of address blocks of one IPv6 /48 that can use their full limit. A provider may give one customer a whole
+ * /48. A household uses one block (a /64) of it, and an office a few.
  */
 const BLOCKS_OF_ONE_SITE = 6;
 

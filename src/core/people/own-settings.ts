@@ -36,7 +36,7 @@ export const DATE_LOCALES = {
 
 export interface SettingsInput {
 	name: string;
-	/** The person's time zone, or empty to use the browser's. */
+	/** Time zone of the person. If it is empty, pages use the browser's time zone. */
 	zone: string;
 	locale: string;
 	/** Whether each kind of mail in the form is wanted. Kinds that the form did not offer stay unchanged. */
@@ -45,7 +45,7 @@ export interface SettingsInput {
 	sales?: string | undefined;
 }
 
-/** Saves the actor's own settings. Returns false if nothing changed. */
+/** Saves the actor's own settings. Returns false if every setting already had its new value. */
 export async function saveOwnSettings(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	actor: SignedInPerson,
@@ -97,7 +97,7 @@ function mailColumn(person: Person, { mails }: SettingsInput, kind: MailKind): 0
 }
 
 /**
- * Mails a link to the new address. Nothing changes until the link is opened. If the address already has an
+ * Mails a link to the new address. The old address stays until the link is opened. If the new address already has an
  * account, no mail is sent and the answer is the same, so that nobody learns who has an account.
  */
 export async function askForAddress(

@@ -29,7 +29,6 @@ import type { InvitationsDeps } from "./invitations.ts";
 import { giveUseBack, LIMITS, resetCount, triesFrom, type Use, useLimits } from "./limits.ts";
 import { issueSignInLink } from "./sign-in-links.ts";
 
-/** Checks whether a new password is acceptable. */
 export function judgePassword(password: string): Result<true> {
 	if (password.length < MIN_PASSWORD_LENGTH) {
 		return refuse(
@@ -128,7 +127,7 @@ export async function replacePassword(
 
 interface NewPassword {
 	passwordHash: string;
-	/** Public ids of the API tokens that stay valid. The person has chosen them by name. */
+	/** Public ids of the API tokens that stay valid, because the person chose to keep them. */
 	keptTokens: readonly string[];
 	action: "password.changed" | "password.reset";
 	/** The IP address of the request, or null if unknown. */
@@ -171,11 +170,13 @@ export async function changePassword(
 interface PasswordChange {
 	currentPassword: string;
 	newPassword: string;
-	/** Public ids of the API tokens that stay valid. */
 	keptTokens: readonly string[];
 }
 
-/** Makes this process refuse the tokens at once that ended with the old password. Call it after the commit. */
+/**
+ * Makes this process refuse the API tokens that ended with the old password. The caller must call this after the
+ * commit.
+ */
 export function announceEndedTokens(store: Pick<Store, "announceChange">, { tokens }: EndedAccess): void {
 	if (tokens.length > 0) store.announceChange(null);
 }

@@ -1,5 +1,3 @@
-// Creates people, and parses their data from forms and commands.
-
 import { foldMailAddress, isMailAddress } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -39,7 +37,7 @@ export async function findOrCreatePerson(
 	return person;
 }
 
-/** Creates a person. Returns undefined if the address already has an account. */
+/** Creates a person. Returns undefined if another account has the email address. */
 function addPerson(
 	db: Db,
 	{ clock, random }: PeopleDeps,

@@ -109,8 +109,8 @@ export interface PersonRemoved {
 	email: string;
 	name: string;
 	/**
-	 * The removed person. Null for a withdrawn invitation, because the owner must not learn whether the address
-	 * has an account.
+	 * Row id of the removed person. Null for a withdrawn invitation, because the owner must not learn whether the
+	 * address has an account.
 	 */
 	personId: number | null;
 	ended: EndedAccess | null;
@@ -163,7 +163,7 @@ export async function leaveProgramme(
 	return left;
 }
 
-/** Removes a member. The caller must hold the programme's lock. */
+/** Removes a member of the programme. The caller must hold the programme's lock. */
 async function removeMember(
 	trx: Db,
 	actor: SignedInPerson,
@@ -186,8 +186,8 @@ interface Member {
 }
 
 /**
- * Takes the programme's lock and then reads the member. Because of the lock, two owners who remove each other
- * at the same moment cannot leave the programme without an owner.
+ * Takes the programme's lock and then reads the member. Because of the lock, two owners who remove each other at the
+ * same moment cannot leave the programme without an owner.
  */
 async function lockMember(trx: Db, programme: Programme, publicId: string): Promise<Result<Member>> {
 	await lockProgramme(trx, programme.id);
@@ -253,7 +253,7 @@ export async function deactivateStaff(
 	});
 	if (!done.ok) return done;
 	for (const programmeId of changedProgrammes) store.announceChange(programmeId);
-	// The person's API tokens belong to no programme.
+	// The null says that no programme is meant, because API tokens of staff belong to none.
 	store.announceChange(null);
 	return done;
 }

@@ -1,4 +1,4 @@
-// One-time sign-in links are issued and read only in this file, and used up only in accept-sign-in-link.
+// Issues and reads one-time sign-in links. No other file does this, and only accept-sign-in-link uses links up.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -58,10 +58,7 @@ export interface SignInLinkOrder {
 	email?: string;
 	programmeId?: number | null;
 	partnerId?: number | null;
-	/**
-	 * The role that the invited email address is offered. It is not given for a person, who already has their
-	 * role.
-	 */
+	/** Role that the invited email address is offered. Left out for a person, who already has a role. */
 	role?: ProgrammeRole;
 	/**
 	 * The person who created the link. Null if the command line or the first start created it, or its recipient
@@ -114,14 +111,16 @@ export async function makeFirstStaffPath(
 }
 
 export type OpenedSignInLink =
-	/** The first start. The visitor enters a name and an email address. */
+	/** The link of the first start. The visitor enters a name and an email address. */
 	| { kind: "first" }
 	/**
-	 * An account without a password. The person enters a name and a password. `partnerName` is the partner that
-	 * they were invited for. `inviter` is the colleague who invited a member of the staff. See `findColleague`.
+	 * The person has no password yet, and enters a name and a password. `partnerName` is the partner that they were
+	 * invited for. `inviter` is the colleague who invited a member of the staff.
 	 */
 	| { kind: "join"; person: Person; partnerName: string | null; inviter: string | null }
-	/** An invitation by an owner or by a partner's people. `person` is null if the address has no account yet. */
+	/**
+	 * An invitation by an owner or by a partner's people. `person` is null if the invited address has no account yet.
+	 */
 	| {
 			kind: "offer";
 			email: string;
@@ -130,9 +129,9 @@ export type OpenedSignInLink =
 			hasAccount: boolean;
 			inviter: string | null;
 	  }
-	/** A new email address for an account. No other account had this address when the link was read. */
+	/** The person changes their email address. No other account had this address when the link was read. */
 	| { kind: "address"; person: Person; email: string }
-	/** A new password that replaces the present one. */
+	/** The person chooses a new password that replaces the present one. */
 	| { kind: "password"; person: Person };
 
 /**
@@ -147,7 +146,9 @@ export async function findSignInLink(
 	return read === undefined ? linkNotValid() : succeed(read.opened);
 }
 
-/** Returns a link and what it offers, or undefined if the link no longer works or has nothing left to do. */
+/**
+ * Returns a link and what it offers. Returns undefined if the link has expired, was used, or has nothing left to do.
+ */
 export async function readSignInLink(
 	db: Db,
 	token: string,

@@ -35,7 +35,7 @@ export interface SignInStep {
 	setCookies: readonly string[];
 }
 
-/** The cookie of a sign-in that waits for its code. It lasts long enough to find the phone. */
+/** Cookie that connects the two steps of a sign-in with a code. It lasts long enough to find the phone. */
 const CHALLENGE_COOKIE = { name: "challenge", lifeMs: 10 * MINUTE_MS };
 const CHALLENGE_BYTES = 32;
 
@@ -48,17 +48,16 @@ export interface Credentials {
 	email: string;
 	password: string;
 	/**
-	 * Link with which the person has just chosen this password. It is left out on the sign-in page. "operator's link" was
-	 * printed by `ringback user link` or by the first start. It lets staff in even if they must use the company's account,
-	 * because it is the way in if the provider cannot be used.
+	 * Kind of link with which the person has just chosen this password. Left out on the sign-in page. An "operator's
+	 * link" was printed by `ringback user link` or by the first start. It lets staff in even if they must use the
+	 * company's account, because they need a way in when the provider is down.
 	 */
 	chosenWith?: "link" | "operator's link";
 }
 
 /**
- * Checks email and password while it holds the access lock, which every change of a password takes, too. A
- * change before this check is therefore seen here, and a change after it ends the session or challenge that
- * starts here.
+ * Checks email and password under the access lock, which every change of a password takes, too. This function
+ * therefore sees every earlier change, and a later change ends the session or challenge that starts here.
  */
 export async function signIn(
 	deps: PasswordSignInDeps,
@@ -88,7 +87,7 @@ function beginSession(
 		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
 		if (person === undefined || person.deactivated_at_ms !== null) return wrongCredentials(deps);
-		// The password may have been changed after it was checked.
+		// The password may have changed since the check, which ran outside this transaction.
 		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials(deps);
 		// Only a person who has just used a link gets here, so the answer does not reveal who is on the staff.
 		if (person.kind === "staff" && !mayBeStaff) {
@@ -123,14 +122,13 @@ export async function confirmSignIn(
 	const confirmed = await withCodeLimit(deps, holder, visitor, () =>
 		store.transact(async (trx) => {
 			await lockAccess(trx);
-			// The challenge is no longer valid if the password was changed after the first step, or if the person
-			// lost access.
+			// The challenge has ended if the password was changed after the first step, or if the person lost access.
 			const isOpen = (await findChallengedPerson(trx, tokenHash, clock.nowMs())) === person.id;
 			if (!isOpen) return codeStepOver();
 			const spent = await spendCode(trx, deps, holder, text);
 			if (!spent.ok && spent.fault.code === "wrong_code") return spent;
 			await endChallenge(trx, tokenHash);
-			// The sign-in ends here, too. Otherwise somebody could go on trying codes that were used already.
+			// A used code ends the whole sign-in. Otherwise somebody could go on trying codes that were used already.
 			if (!spent.ok) return commitRefusal(spent);
 			if (spent.value.isBackupCode)
 				await noteSignInAction(trx, deps, person, "authenticator.backup_code_used", visitor);
@@ -184,7 +182,10 @@ function noteSignInAction(
 	return noteAudit(trx, { personId, action, address, detail }, clock.nowMs());
 }
 
-/** Returns the refusal that is the same for everybody, so it also has the advice for staff who use a password. */
+/**
+ * Returns the refusal of a sign-in. It is the same for everybody, so it also contains the advice for staff who use a
+ * password.
+ */
 function wrongCredentials({ companySignIn }: Pick<PasswordSignInDeps, "companySignIn">): Refusal {
 	const advice =
 		companySignIn?.isRequiredForStaff === true

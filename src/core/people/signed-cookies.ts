@@ -55,7 +55,7 @@ export function cookieLine(publicUrl: string, name: string, value: string, lifeM
 	return `${cookieName(publicUrl, name)}=${value}; Max-Age=${lifeMs / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
 }
 
-/** A cookie that contains a random token. The database has a row that says what the token gives access to. */
+/** Cookie that contains a random token. A row in the database says what the token gives access to. */
 export interface TokenCookie {
 	name: string;
 	lifeMs: number;
@@ -69,14 +69,13 @@ export function tokenCookie(deps: CookieDeps, cookie: TokenCookie, token: string
 	return cookieLine(deps.publicUrl, cookie.name, `${token}.${signature}`, cookie.lifeMs);
 }
 
-/** Returns the Set-Cookie line that makes the browser delete its token. */
 export function deletedTokenCookie({ publicUrl }: CookieDeps, { name }: TokenCookie): string {
 	return cookieLine(publicUrl, name, "", 0);
 }
 
 const TOKEN_SHAPE = /^([0-9a-f]+)\.([\w-]{43})$/;
 
-/** Returns the token from a Cookie header, or null if there is none with a valid signature of ours. */
+/** Returns the token from a Cookie header, or null if the header has no token with a valid signature. */
 export function readTokenCookie(
 	{ keyRing, publicUrl }: CookieDeps,
 	{ name }: TokenCookie,

@@ -1,11 +1,11 @@
-// The audit entries about API tokens, which are also mailed.
+// Writes the audit entries about API tokens. These entries also cause mails.
 
 import { type TokenLabel, writeTokenLabel } from "../domain/api-token.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { Db } from "../store/store.ts";
 import type { Partner } from "../store/tables/partners.ts";
 
-/** Writes the entry about a token. The staff or the partner's people are mailed about it. */
+/** Writes an audit entry about a token. It causes a mail to the staff or to the partner's people. */
 export function noteToken(
 	trx: Db,
 	personId: number | null,
@@ -14,7 +14,7 @@ export function noteToken(
 	verb: "issued" | "revoked",
 	nowMs: number,
 ): Promise<void> {
-	// The subject of a partner's token is the partner, because its people are found by it.
+	// The entry names the partner as its subject, because that is how its people are found for the mail.
 	const note =
 		owner === null
 			? ({ action: `network_token.${verb}`, subject: row.public_id } as const)
