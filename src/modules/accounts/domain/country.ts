@@ -35,7 +35,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 export interface Country {
 	code: string;
-	/** The English name. */
+	/** English name of the country. */
 	name: string;
 }
 
@@ -52,7 +52,7 @@ export function nameOfCountry(code: string): string {
 /** Maximum length of a name. The longest one that the runtime knows has 49 characters. */
 const MAX_NAME_LENGTH = 60;
 
-/** Codes by the names of their countries, once a name was typed. */
+/** Country codes by the folded names of the countries. The map is built when the first name is parsed. */
 let codesByName: ReadonlyMap<string, string> | undefined;
 
 /** Parses a code or a name of a country, and returns the code. An empty text stays empty. */

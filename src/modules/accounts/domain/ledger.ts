@@ -13,7 +13,7 @@ export interface Owing {
 	status: Status;
 	commission: string;
 	isTest: boolean;
-	/** The partner to whom the conversion is credited, or null for nobody. */
+	/** Partner to whom the conversion is credited, or null if it is credited to nobody. */
 	partnerId: number | null;
 }
 

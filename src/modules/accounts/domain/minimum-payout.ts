@@ -4,7 +4,7 @@
 import { type Checked, type Fault, refuseAll, succeed } from "#core/domain/fault.ts";
 import { minorUnits, parseFormAmount } from "#core/domain/money.ts";
 
-/** Minimum payouts by currency. A currency without a minimum is missing. */
+/** Minimum payouts by currency. The map has no entry for a currency without a minimum. */
 export type MinimumPayouts = ReadonlyMap<string, string>;
 
 export function readMinimums(stored: string): MinimumPayouts {

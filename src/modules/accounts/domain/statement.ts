@@ -74,8 +74,6 @@ export function checkMonthIsOver(month: string, zone: string, nowMs: number): Re
 	return refuse("month_not_over", detail, "month");
 }
 
-// Payments of statements.
-
 const MAX_REFERENCE_LENGTH = 140;
 
 /** The part of a statement that decides on which days it can have been paid. */
@@ -92,7 +90,7 @@ export function parsePaidOn(text: string): Result<string> {
 	try {
 		if (/^\d{4}-\d\d-\d\d$/.test(written)) return succeed(Temporal.PlainDate.from(written).toString());
 	} catch {
-		// There is no such day, such as 30 February.
+		// The date does not exist, such as 30 February.
 	}
 	return refuse("invalid_date", "Enter the day of the payment, such as 2026-11-18.", "date");
 }

@@ -98,7 +98,7 @@ export function composeDetailsMail(
 	]);
 }
 
-/** Returns the address above the partner's own pages. */
+/** Returns the URL with which the addresses of the partner's pages begin. */
 function pageOf({ public_id: publicId }: Named, publicUrl: string): string {
 	return `${publicUrl}/partner/${publicId}`;
 }

@@ -108,7 +108,9 @@ export async function findBalances(db: Db, partnerId: number): Promise<Balance[]
 	});
 }
 
-/** An entry with the names of what it is about. */
+/**
+ * An entry of an account, joined with the name of its programme, its statement and the person who caused it.
+ */
 export interface ListedEntry extends Entry {
 	programme_name: string | null;
 	conversion_public_id: string | null;

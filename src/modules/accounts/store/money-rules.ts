@@ -2,9 +2,9 @@
 
 import { type LedgerRule, rangesOf } from "#core/store/queries/ledger.ts";
 
-/** Number of statements in a range. Each may have thousands of entries. */
+/** Number of statements that the check reads at once. Each may have thousands of entries. */
 const STATEMENTS_AT_ONCE = 200;
-/** Number of partners in a range. Each may have thousands of entries. */
+/** Number of partners that the check reads at once. Each may have thousands of entries. */
 const PARTNERS_AT_ONCE = 50;
 
 /** Amount of the conversion `c` that is owed to a partner while it is approved. */
@@ -135,7 +135,10 @@ function minor(column: string): string {
 	return `cast(replace(${column}, '.', '') as bigint)`;
 }
 
-/** Returns how the rows of a table are walked, whose key begins with the partner. */
+/**
+ * Returns the ranges of partners in which the check reads a table. The key of the table must begin with the
+ * partner.
+ */
 function entriesOfPartners(
 	table: "open_entries" | "statement_entries",
 ): Pick<LedgerRule, "table" | "key" | "from" | "idsAtOnce" | "shown"> {

@@ -39,8 +39,6 @@ export function findStatementSettings(db: Db): Promise<StatementSettings> {
 		.executeTakeFirstOrThrow();
 }
 
-// What is to be issued.
-
 /**
  * Makes PostgreSQL find the few rows of a batch by their keys until the transaction ends. New rows are not in its
  * statistics, and it would otherwise read all open entries to find a thousand.
@@ -51,7 +49,6 @@ export async function forceKeyLookups(trx: Db): Promise<void> {
 		set_config('enable_mergejoin', 'off', true)`.execute(trx);
 }
 
-/** Lists partners in the order of their ids, after the id `afterId`. */
 export function listPartnersAfter(db: Db, afterId: number, limit: number): Promise<Partner[]> {
 	const partners = db.selectFrom("partners").selectAll().where("id", ">", afterId);
 	return partners.orderBy("id").limit(limit).execute();
@@ -126,7 +123,7 @@ export async function takeOpenEntries(
 		const { numAffectedRows = 0n } =
 			await sql`insert into statement_entries (partner_id, entry_id, statement_id)
 			select partner_id, entry_id, ${id} from open_entries where ${isTaken}`.execute(trx);
-		// No other transaction can write, so these are the same rows.
+		// SQLite has a single writer, so the same rows match again.
 		await sql`delete from open_entries where ${isTaken}`.execute(trx);
 		count += Number(numAffectedRows);
 	}
@@ -134,8 +131,8 @@ export async function takeOpenEntries(
 }
 
 /**
- * Moves the entries in one statement on PostgreSQL, so that exactly those are inserted that are deleted. Another entry
- * may be committed at the same moment.
+ * Moves the entries in a single SQL statement on PostgreSQL, because another transaction may commit an entry
+ * at the same moment. Exactly the deleted entries are inserted.
  */
 async function takeAtOnce(
 	trx: Db,
@@ -161,8 +158,6 @@ export async function insertStatementLines(
 	if (lines.length > 0) await trx.insertInto("statement_lines").values(lines).execute();
 }
 
-// Statements that were issued.
-
 export interface ListedStatement extends Statement {
 	partner_name: string;
 	partner_public_id: string;
@@ -177,7 +172,7 @@ export interface StatementFilter {
 	month?: string | undefined;
 	state?: StatementState | undefined;
 	partnerId?: number | undefined;
-	/** True for statements of partners who have payment details. */
+	/** If set, only statements of partners who have payment details match. */
 	hasDetails?: true;
 }
 
@@ -224,16 +219,16 @@ function selectMatching(
 		.where("payments.statement_id", state === "paid" ? "is not" : "is", null);
 }
 
-/** Ids between which all statements of a month are. */
+/** Range of ids that contains all statements of a month. */
 interface IdRange {
 	first: number;
 	last: number;
 }
 
 /**
- * Finds the ids between which all statements of the month are. A month's statements are issued one after the other.
- * Without these limits, PostgreSQL would walk from the newest statement down to an old month. The comparisons are not
- * written as an equation, so that PostgreSQL uses the index and not the primary key.
+ * Finds the range of ids that contains all statements of the month. A month's statements are issued one after
+ * the other. Without the range, PostgreSQL would walk from the newest statement down to an old month. The
+ * comparisons are not written as an equation, so that PostgreSQL uses the index and not the primary key.
  */
 async function findIdRange(db: Db, month: string | undefined): Promise<IdRange | null> {
 	if (month === undefined) return null;
@@ -245,7 +240,10 @@ async function findIdRange(db: Db, month: string | undefined): Promise<IdRange |
 	return { first: first ?? NO_ID, last: last ?? NO_ID };
 }
 
-/** Joins the payments of statements. The range repeats what is known of the statements, for PostgreSQL's plan. */
+/**
+ * Joins the payments of statements. The range of the statements' ids is repeated for the payments, because
+ * PostgreSQL does not deduce it when it plans the join.
+ */
 function joinPayments(join: JoinBuilder<Schema, "statements" | "payments">, range: IdRange | null) {
 	const joined = join.onRef("payments.statement_id", "=", "statements.id");
 	if (range === null) return joined;
@@ -260,7 +258,7 @@ export async function listStatements(
 ): Promise<ListPage<ListedStatement>> {
 	const { month, state } = filter;
 	const statements = selectMatching(db, filter, await findIdRange(db, month));
-	// Paid and carried statements have no index. Among those of all months, a count might read all others, too.
+	// No index finds paid or carried statements. Counting them over all months might read every statement.
 	const isCountable = month !== undefined || state === undefined || state === "to_pay";
 	return readListPage(walkNewest(db, statements, "statements.id", { isCountable }), request);
 }
@@ -326,9 +324,8 @@ export async function countToPay(db: Db): Promise<number> {
 
 /** The statements that are to be paid to partners without payment details. */
 export interface Unpayable {
-	/** Number of statements. */
 	statements: number;
-	/** The first partners, by name, and the number of all. */
+	/** The first partners by name. `partnerCount` is the number of all of them. */
 	partners: readonly Pick<Partner, "public_id" | "name">[];
 	partnerCount: number;
 }
@@ -365,7 +362,7 @@ export async function listStatementMonths(db: Db, limit: number): Promise<string
 	return rows.map(({ month }) => month);
 }
 
-/** Finds a statement. With `partnerId` it must belong to that partner. */
+/** Finds a statement. If `partnerId` is given, the statement must belong to that partner. */
 export function findStatement(
 	db: Db,
 	publicId: string,
@@ -418,9 +415,9 @@ export interface StatementEntry extends Entry {
 }
 
 /**
- * Yields the entries of a statement in the order in which they were written. They are the same at any time. The name of
- * the programme is the one at the issue. The event type never changes, and the time of the sale does not change after
- * the approval.
+ * Yields the entries of a statement in the order in which they were written. Every download must be the same,
+ * so the name of the programme is the one at the issue. The event type never changes, and the time of the
+ * sale does not change after the approval.
  */
 export async function* readStatementEntries(
 	db: Db,
@@ -444,8 +441,6 @@ export async function* readStatementEntries(
 		lastId = rows.at(-1)?.id ?? lastId;
 	}
 }
-
-// Payments.
 
 /** Locks statements, found by their public ids or their numbers, so that nobody else pays them meanwhile. */
 export function lockStatements(
@@ -482,8 +477,6 @@ export async function removePayment(trx: Db, { id }: Locked<Statement>): Promise
 	await trx.deleteFrom("payments").where("statement_id", "=", id).execute();
 }
 
-// Payment details, and the people who are mailed about a partner's money.
-
 export function findSealedDetails(
 	db: Db,
 	partnerIds: readonly number[],
@@ -492,7 +485,7 @@ export function findSealedDetails(
 	return details.where("partner_id", "in", [NO_ID, ...partnerIds]).execute();
 }
 
-/** Returns the ids of those of these partners who have payment details. */
+/** Returns the ids of the given partners who have payment details. */
 export async function findPartnersWithDetails(
 	db: Db,
 	partnerIds: readonly number[],

@@ -117,7 +117,7 @@ export interface StatementEntriesTable {
 /** One row is a statement that was paid. */
 export interface PaymentsTable {
 	statement_id: number;
-	/** The entry of the kind PAID. */
+	/** The entry of the kind PAID that records the payment in the partner's account. */
 	entry_id: number;
 	/** Day of the payment, such as 2026-11-18. */
 	paid_on: string;
@@ -138,7 +138,6 @@ export interface StatementNumbersTable {
 	last: number;
 }
 
-/** One row has the payment details of a partner. */
 export interface PaymentDetailsTable {
 	partner_id: number;
 	sealed: string;
@@ -153,7 +152,7 @@ type OfSale = "decided_at_ms" | "sub_1" | "sub_2" | "sub_3";
 /** An entry that a move or an adjustment causes. No statement contains it yet. */
 export type NewEntry = Omit<Entry, "id" | "statement_id" | OfSale> & Partial<Pick<Entry, OfSale>>;
 
-/** The entries, which `open_entries` repeats. */
+/** The table `entries`. The columns of open entries are repeated in `open_entries`. */
 export const ENTRIES = moduleTable<NewEntry>({
 	name: "entries",
 	columns: {

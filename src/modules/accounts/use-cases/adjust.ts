@@ -13,7 +13,7 @@ import { parseReason } from "./payments.ts";
 
 export interface AdjustmentInput {
 	currency: string;
-	/** Amount as it was typed. With a minus sign it is taken from the account. */
+	/** Amount as it was typed. A negative amount reduces the partner's balance. */
 	amount: string;
 	reason: string;
 }
@@ -73,7 +73,7 @@ export async function adjustAccount(
 }
 
 function parseSignedAmount(text: string, currency: string): Result<string> {
-	// The sign that word processors write is understood, too.
+	// Word processors write the minus sign as U+2212.
 	const typed = text.trim().replace(/^−/, "-");
 	const isNegative = typed.startsWith("-");
 	const amount = parseFormAmount(typed.replace(/^[-+]/, ""), currency, "amount", "amount");

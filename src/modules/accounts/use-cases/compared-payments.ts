@@ -26,7 +26,7 @@ export function confirmCompared(
 			);
 		}
 		const restores = await lockUncompared(trx, lastId);
-		// Another person was faster.
+		// Another person confirmed the comparison first.
 		if (restores.length === 0) return succeed(true);
 		const nowMs = deps.clock.nowMs();
 		const personId = personIdOf(actor);

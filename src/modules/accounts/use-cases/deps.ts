@@ -1,5 +1,3 @@
-// The dependencies of the use cases about statements.
-
 import type { MailDispatcher } from "#core/mail/dispatcher.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
 

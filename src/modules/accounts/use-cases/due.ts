@@ -1,5 +1,6 @@
-// Finds the statements that a month is due: for each partner and currency with open entries before the end of the month,
-// and for each whose last statement was carried forward and now reaches the minimum payout.
+// Finds the statements that are due for a month: one for each partner and currency with open entries before
+// the end of the month, and one for each whose last statement was carried forward and now reaches the minimum
+// payout.
 
 import { type Result, succeed } from "#core/domain/fault.ts";
 import { decimalCount, formatMinor, zeroIn } from "#core/domain/money.ts";
@@ -28,7 +29,6 @@ export interface DueStatement extends StatementAmounts {
 	currency: string;
 	total: string;
 	isCarried: boolean;
-	/** Number of entries. */
 	entries: number;
 }
 
@@ -48,7 +48,10 @@ export interface PartnerDue {
 	due: DueStatement | null;
 	/** The sums of the entries that the statement would contain. */
 	sums: readonly OpenSum[];
-	/** The newest statement, if it is for this month or a later one. Then none can be issued for the month. */
+	/**
+	 * The newest statement, if it is for this month or a later one. No other statement can then be issued for
+	 * the month.
+	 */
 	issued: Statement | null;
 }
 
@@ -111,7 +114,6 @@ function dueOf(
 	return { ...amounts, currency, total, isCarried, entries };
 }
 
-/** Returns the sum of the entries of one kind as an amount. */
 export function sumKind(sums: readonly OpenSum[], currency: string, kind: EntryKind): string {
 	const minor = sums.filter((sum) => sum.kind === kind).reduce((total, sum) => total + sum.minor, 0n);
 	return formatMinor(minor, decimalCount(zeroIn(currency)));

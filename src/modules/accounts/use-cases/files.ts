@@ -21,7 +21,10 @@ import type { StatementsDeps } from "./deps.ts";
 import { openParties } from "./parties.ts";
 import { openDetails, type StoredDetails } from "./payment-details.ts";
 
-/** Returns the proof of a statement, for staff and for the partner's people. It is the same at any time. */
+/**
+ * Returns the proof of a statement as a CSV file, for staff and for the partner's people. Every download of
+ * it is the same.
+ */
 export function proofFile(
 	db: Db,
 	statement: Pick<Statement, "id" | "partner_id" | "time_zone" | "first_entry_id" | "last_entry_id">,

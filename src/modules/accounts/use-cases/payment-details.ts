@@ -1,7 +1,6 @@
-// The payment details of a partner, sealed with the key of the installation. The partner's own people and staff may read
-// and change them. A change on a page needs the password of the person who makes it. It is audited without the account
-// itself, and all of the partner's people get a mail about it, because a thief would change the account first. Statements
-// use the details from the next one on.
+// The payment details of a partner, sealed with the key of the installation. Each change is audited without
+// the account itself, and all of the partner's people get a mail about it, because a thief would change the
+// account first. Changed details apply from the next statement on.
 
 import * as z from "zod";
 import { judgeErasedPartner } from "#core/domain/erasure.ts";

@@ -46,7 +46,7 @@ const PREPARE_FORM = declareForm({
 	month: { label: "Month", options: [], isRequired: true },
 });
 
-/** Reads what the address asks of the list, which by default has the newest month. */
+/** Reads the filters of the list from the address of the page. By default, the list has the newest month. */
 async function askStatements(c: WebContext, { store }: PageDeps) {
 	const months = await listStatementMonths(store.reader, MONTHS_LISTED);
 	const [newest] = months;
@@ -59,7 +59,7 @@ async function askStatements(c: WebContext, { store }: PageDeps) {
 			state: choice("State", "Any", STATEMENT_STATES, (state) => STATE_WORDS[state]),
 		},
 		defaults: newest === undefined ? {} : { month: newest },
-		// The form above the list has a field with the same name.
+		// The prefix keeps ids unique, because the form above the list has a field with the same name.
 		idPrefix: "list-",
 	});
 	const { month, state } = asked.query;
@@ -238,7 +238,8 @@ async function selectionOf(
 	const unclaimed = rows.filter(
 		({ public_id, has_details }) => lacksDetails && has_details === 0 && ticked.includes(public_id),
 	);
-	// The list may have changed since. The box is then missing, and the sentence is shown above the page.
+	// The list may have changed after the form was shown. If the box is missing, the refusal is shown above the
+	// page.
 	if (lacksDetails && unclaimed.length === 0) c.set("flash", { tone: "bad", text: refused.fault.detail });
 	if (!rows.some(isToPay)) return null;
 	const today = dayIn(deps.clock.nowMs(), c.get("network").timeZone);

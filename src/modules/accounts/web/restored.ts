@@ -1,4 +1,4 @@
-// What staff see after the database was restored, until they have compared payments with the bank.
+// Messages that staff see after the database was restored, until they have compared payments with the bank.
 
 import { findUncompared, type Uncompared } from "#core/store/queries/restores.ts";
 import { declareForm } from "#core/web/form.ts";

@@ -1,5 +1,3 @@
-// The routes of the money of partners.
-
 import * as network from "#core/web/network/network-page.ts";
 import * as paths from "#core/web/paths.ts";
 import { form, page, type Route } from "#core/web/routes.ts";

@@ -92,7 +92,7 @@ export class EventStreams {
 		});
 	}
 
-	/** Refuses a receiver that gets no further stream now. */
+	/** Returns a refusal if this receiver cannot open another stream now. */
 	judgeRoom(receiverId: ReceiverId): Result<null> {
 		if (this.#deps.stopSignal?.aborted === true) return refuse("unavailable", STOPPING);
 		if (this.countOf(receiverId) >= MAX_STREAMS_A_RECEIVER) {
@@ -106,9 +106,10 @@ export class EventStreams {
 	}
 
 	/**
-	 * Returns the stream that ends if all places are taken and this receiver opens another one. It is the oldest stream of
-	 * the receiver with the most streams, which keeps as many as this one then has or more. Otherwise a few receivers could
-	 * take all places, and everybody else would be refused. Returns undefined if no receiver has that many.
+	 * Returns the stream that is closed if all places are taken and this receiver opens another stream. It is
+	 * the oldest stream of the receiver with the most streams, provided that this receiver does not get more
+	 * streams than that one keeps. Otherwise a few receivers could take all places, and everybody else would be
+	 * refused. Returns undefined if no receiver has that many.
 	 */
 	#findReplaceable(receiverId: ReceiverId): OpenStream | undefined {
 		let most = this.countOf(receiverId) + 1;

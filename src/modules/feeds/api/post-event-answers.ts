@@ -124,7 +124,7 @@ function createPostEventAnswers(): Endpoint {
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(answers.value.map(({ conversionId }) => conversionId))];
 			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
-			// If not all fit, the newest are stored, because people look for those.
+			// If the rate does not allow all answers, the newest ones are stored, because people look for those.
 			const stored = answers.value
 				.toReversed()
 				.filter(

@@ -43,7 +43,6 @@ export function auditSubjectOf({ kind, public_id, file_name, list_query }: Job):
 	return kind === "statements" ? monthOfJob({ list_query }) : file_name;
 }
 
-/** Returns the month of a job of statements. */
 export function monthOfJob({ list_query }: Pick<Job, "list_query">): string | null {
 	return new URLSearchParams(list_query ?? "").get("month");
 }
@@ -109,8 +108,8 @@ export async function moveJob(
 }
 
 /**
- * Returns the columns of a stopped job. They remove the claim, so that the process that works on the job writes nothing
- * more.
+ * Returns the column values that stop a job. They remove the claim, so that the process that works on the job
+ * writes nothing more.
  */
 export function stoppedAt(nowMs: number) {
 	return { state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs } as const;
@@ -173,8 +172,8 @@ export async function hasUnclaimedJob(db: Db, nowMs: number): Promise<boolean> {
 }
 
 /**
- * Claims the job that has waited for longest of those that need work and that no process works on. If `only` is given,
- * no other job is claimed.
+ * Claims the job that has waited longest among the jobs that need work and on which no process works. If
+ * `only` is given, no other job is claimed.
  */
 export async function claimJob(
 	{ db, takeFreeRows }: Pick<Store, "db" | "takeFreeRows">,
@@ -184,8 +183,9 @@ export async function claimJob(
 	only: number | null = null,
 ): Promise<Job | undefined> {
 	const isMeant = only === null ? sql`true` : sql`id = ${only}`;
-	// A job whose row is locked is in the middle of a batch. The condition is repeated, because on PostgreSQL another
-	// process may have claimed the job after the list was read.
+	// A locked row means that a process is in the middle of a batch of this job, so the row is skipped. The
+	// condition is repeated, because on PostgreSQL another process may have claimed the job after the list was
+	// read.
 	const { rows } = await sql<Job>`update jobs set claim = ${claim}, claim_until_ms = ${claimUntilMs}
 		where id = (select id from jobs where state in ('preparing', 'uploaded', 'applying') and claim_until_ms <= ${nowMs}
 				and ${isMeant} order by claim_until_ms, id limit 1 ${takeFreeRows})

@@ -35,7 +35,6 @@ export interface JobsTable {
 	decided_by: Exclude<DecidedBy, "window"> | null;
 	/** Name of the file, or null if the lines come from the database: what the filters of a list have found, or a month. */
 	file_name: string | null;
-	/** Filters of the list or the month, as the query string of its address, or null if the job has a file. */
 	list_query: string | null;
 	/** Size of the file. */
 	file_bytes: number;
@@ -55,7 +54,7 @@ export interface JobsTable {
 	batch_rows: number;
 	/** Id of the last partner whose account was read while the job was prepared. Null for a job with a file. */
 	prepared_to: number | null;
-	/** Result of the present state's work so far, as JSON. See use-cases/summary.ts. */
+	/** Result so far of the work in the job's present state, as JSON. See use-cases/summary.ts. */
 	summary: string | null;
 	lines: "kept" | "going" | "gone";
 	/** Reason why the last batch was not stored, as JSON, or null after a batch was stored. See use-cases/lines.ts. */

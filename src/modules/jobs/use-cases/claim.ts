@@ -51,7 +51,7 @@ export async function keepClaimDuring<Value>(
 	const renewLater = (): void => {
 		cancel = clock.after(RENEW_AFTER_MS, () => {
 			renewal = renewClaim(store.db, job, clock.nowMs() + CLAIM_MS)
-				// If the database fails, so will the batch, which reports it.
+				// A failed renewal is ignored. If the database fails, the batch fails as well and reports the error.
 				.catch(() => undefined)
 				.then(() => {
 					if (!isOver) renewLater();

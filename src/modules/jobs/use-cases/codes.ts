@@ -12,17 +12,17 @@ import { cellOf, needsFixing, needsNoChange } from "./kind.ts";
 import { PARTNER_COLUMN } from "./named-partners.ts";
 
 interface MeantCode extends Meant {
-	/** The form in which codes are compared. */
+	/** The code in the form in which codes are compared. */
 	folded: string;
 }
 
-/** Codes and their numbers as they are, with those that earlier lines of this batch add. */
+/** Coupon codes in the database, and those that earlier lines of this batch will add. */
 interface Present {
-	/** Partnerships by code. */
+	/** Ids of partnerships by coupon code. */
 	owners: Map<string, number>;
-	/** Number of codes by partnership. */
+	/** Number of codes by the id of the partnership. */
 	counts: Map<number, number>;
-	/** Names of partners by partnership. */
+	/** Names of partners by the id of the partnership. */
 	names: ReadonlyMap<number, string>;
 }
 

@@ -199,7 +199,7 @@ async function* asText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 	yield decode(decoder, null);
 }
 
-/** First bytes of files that are uploaded by mistake, in hexadecimal, and what they are. */
+/** First bytes, in hexadecimal, of formats that people upload by mistake, with advice for each format. */
 const OTHER_FILES: readonly [start: string, advice: string][] = [
 	[
 		"504b0304",

@@ -121,11 +121,11 @@ A-1004,,refund,RETURN,30.00,R-1`,
 	makesPeople: false,
 	prepare: prepareDecisions,
 	keyOf,
-	// "12,50" and "12.50" say the same.
+	// Two lines with "12,50" and "12.50" agree.
 	saysOf: (cells) =>
 		["decision", "reason", "amount"].map((name) => cellOf(cells, name).replace(",", ".")).join(" "),
-	// Refunds and a decision about one conversion follow each other, so each line is judged on what the ones before it
-	// leave.
+	// A file may contain several refunds and a decision for one conversion. Each line is judged on the state
+	// that the lines before it leave.
 	thingOf: (cells) => cellOf(cells, "conversionId") || null,
 	judge: judgeDecisions,
 	apply: applyDecisions,
@@ -134,7 +134,7 @@ A-1004,,refund,RETURN,30.00,R-1`,
 /** Form of the conversion ids that core/domain/id.ts creates. */
 const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
-/** The decision of a line that refunds a part. */
+/** Word in the decision column of a line that refunds a part of a conversion. */
 const REFUND = "refund";
 
 /**
@@ -262,13 +262,14 @@ function foreseeAny({ conversion, refunds }: Decidable, asked: Asked, nowMs: num
 interface ForeseenSale {
 	/** The conversion and its refunds as the database has them. */
 	stored: Decidable;
-	/** The same as the lines so far leave them. */
+	/** The conversion and its refunds as the lines so far would leave them. */
 	present: Decidable;
 }
 
 /**
- * Returns the conversions of the lines, as the lines of earlier batches leave them. `decide` makes the decision of such
- * a line. It is made again on the present state of the database, which others may have changed meanwhile.
+ * Returns the conversions of the lines, as the lines of earlier batches leave them. `decide` makes the
+ * decision of an earlier line again, because the conversion in the database may have changed since that line
+ * was judged.
  */
 async function foreseeSales(
 	db: Db,
@@ -298,7 +299,7 @@ async function foreseeSales(
 	);
 }
 
-/** Foresees a decision after those before it, and keeps what it would leave. */
+/** Foresees a decision that follows earlier decisions, and stores in `sale` the state that it would leave. */
 function decideNext(sale: ForeseenSale, asked: Asked, nowMs: number): Result<Done> {
 	const { refunds } = sale.present;
 	const decided = foreseeAny(sale.present, asked, nowMs);
@@ -309,7 +310,10 @@ function decideNext(sale: ForeseenSale, asked: Asked, nowMs: number): Result<Don
 	return decided;
 }
 
-/** Adds to the verdict that earlier lines are its cause, if the line would change something without them. */
+/**
+ * Returns the verdict, extended by the remark that earlier lines are the cause if the line would change
+ * something without them.
+ */
 function explain({ stored }: ForeseenSale, asked: Asked, nowMs: number, verdict: RowVerdict): RowVerdict {
 	if (verdict.kind === "change") return verdict;
 	const alone = foreseeAny(stored, asked, nowMs);

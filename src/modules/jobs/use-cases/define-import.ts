@@ -27,7 +27,10 @@ import {
 /** Maximum number of links or codes that one audit entry names. */
 const MAX_NAMED = 50;
 
-/** What a line means: a partnership with its programme, and the code of the link or the coupon code that it gets. */
+/**
+ * Content of a line: a partnership with its programme, and the code of the link or the coupon code that the
+ * partnership gets.
+ */
 export interface Meant extends ActiveAgreement {
 	code: string;
 }
@@ -37,25 +40,28 @@ export interface Import<Line extends Meant, Rules, Present>
 		ImportKind,
 		"name" | "noun" | "hint" | "importSummary" | "columns" | "example" | "advice" | "keyOf"
 	> {
-	/** Finds what reading a line needs to know about these programmes. */
+	/** Loads the rules of these programmes that are needed to read a line. */
 	find(db: Db, programmeIds: readonly number[]): Promise<Rules>;
 	read(cells: Cells, agreement: ActiveAgreement, rules: Rules): ReadLine<Line>;
-	/** Finds what the lines are compared with. */
+	/** Loads the stored links or codes with which the lines are compared. */
 	findPresent(db: Db, lines: readonly Line[]): Promise<Present>;
 	/**
-	 * Returns the verdict on a line that makes nothing, or null. It is called for one line after the other, and notes in
-	 * `present` what the lines before will have made.
+	 * Returns the verdict on a line that adds nothing, or null. The caller passes one line after the other, and
+	 * each call records in `present` what its line will add.
 	 */
 	compare(line: Line, present: Present): RowVerdict | null;
-	/** Makes what the lines mean. Returns whether a line was made, because somebody else can be faster. */
+	/**
+	 * Creates the links or codes of the lines. The returned function says whether that of a line was created,
+	 * because another person can create the same code first.
+	 */
 	make(trx: Db, lines: readonly Line[], nowMs: number): Promise<(line: Line) => boolean>;
-	/** Returns the sentence for a line for which somebody else was faster. */
+	/** Returns the sentence for a line whose code another person has created first. */
 	sayTaken(line: Line): string;
 }
 
 interface Judged<Line> {
 	verdict: RowVerdict;
-	/** What is to be made, or null if the line makes nothing. */
+	/** The line whose link or code must be created, or null if the line adds nothing. */
 	line: Line | null;
 }
 
@@ -93,8 +99,8 @@ export function defineImport<Line extends Meant, Rules, Present>(
 		makesPeople: false,
 		judge: async (db, _, rows) => (await judge(db, rows)).map(({ verdict }) => verdict),
 		async apply(trx, deps, rows) {
-			// The partnerships are locked before the lines are judged, so that none of them ends meanwhile. Their forms lock
-			// them too, so nobody adds codes meanwhile.
+			// The partnerships are locked before the lines are judged, so that none of them ends meanwhile. Pages
+			// also lock a partnership before they add a code to it.
 			await lockNamedPartnerships(trx, rows);
 			const judged = await judge(trx, rows);
 			const lines = judged.flatMap(({ line }) => line ?? []);

@@ -128,7 +128,7 @@ function adviceOn({ columns }: JobKind): string {
 function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, number>): Cells {
 	return Object.fromEntries(
 		[...positions].map(([{ name, keepsSpace, maxCharacters = MAX_CELL_CHARACTERS }, position]) => {
-			// A database refuses control characters, and no order id contains their replacement.
+			// Control characters are replaced, because databases refuse them. No order id contains the replacement.
 			const cell = undoDefusing(cells[position] ?? "")
 				.slice(0, maxCharacters)
 				.toWellFormed()

@@ -112,7 +112,8 @@ export function confirmationOf({
 	state,
 	summary,
 }: Pick<Job, "kind" | "state" | "summary">): string | null {
-	// Who starts a job confirms it, and nobody has to do so again to continue it.
+	// The person who started the job has confirmed it, so continuing a stopped job needs no second
+	// confirmation.
 	if (state !== "previewed" || parseSummary(summary).remarks === 0) return null;
 	return JOB_KINDS[kind].confirmation ?? null;
 }

@@ -1,8 +1,6 @@
-// A job works on the lines of a file. The lines are decisions about conversions of one programme, statements to
-// issue, payments, or imports from other software (programmes, people, partners with their links and codes, and
-// conversions). This file contains what all kinds of jobs have in common. Each line is about one thing, for example
-// a conversion or a person. A line changes that thing, or finds that nothing has to change, or is refused and must
-// be fixed by a person.
+// Definitions that all kinds of jobs share. A job works on lines, such as decisions, statements to issue,
+// payments, or imports from other software. Each line changes one thing, finds that nothing has to change, or
+// is refused.
 
 import type { Side } from "#core/conversions/decide.ts";
 import type { InTransaction } from "#core/conversions/deps.ts";
@@ -96,7 +94,10 @@ export interface ApplyDeps
 	owe(owed: Owed): void;
 }
 
-/** Lines of earlier batches of the preview that change something, by the thing that they change (`JobKind.thingOf`). */
+/**
+ * Lines of earlier batches of the preview that change something. The key of the map is the thing that they
+ * change (`JobKind.thingOf`).
+ */
 export type EarlierLines = ReadonlyMap<string, readonly Cells[]>;
 
 export interface JobColumn {
@@ -151,7 +152,10 @@ export interface JobKind {
 	maxRows: number;
 	/** Number of lines in one transaction. */
 	batchRows: number;
-	/** The same number on SQLite, if it is smaller there because one transaction writes at a time. */
+	/**
+	 * Number of lines in one transaction on SQLite, if it is smaller there because only one transaction writes
+	 * at a time.
+	 */
 	batchRowsOnSqlite?: number;
 	/** True if jobs of this kind create people, which requires the access lock (`lockAccess`). */
 	makesPeople: boolean;
@@ -192,8 +196,9 @@ export interface JobKind {
 	/** Another thing that lines may have in common, such as the partner of several partnerships. They must agree on it. */
 	shared?: { noun: string; keyOf(cells: Cells): string | null; saysOf(cells: Cells): string };
 	/**
-	 * Returns a key for the thing that several lines of the file may change one after the other, or null if the line
-	 * changes nothing. Only a kind with such lines has it. `judge` then gets the lines of earlier batches.
+	 * Returns a key for the thing that several lines of the file may change one after the other, or null if the
+	 * line changes nothing. Only kinds with such lines define this function. `judge` then gets the lines of
+	 * earlier batches.
 	 */
 	thingOf?(cells: Cells): string | null;
 	/**

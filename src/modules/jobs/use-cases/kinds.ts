@@ -1,4 +1,4 @@
-// The kinds of jobs, by their names.
+// The table of all kinds of jobs by name.
 
 import type { JobKindName } from "../store/tables.ts";
 import { CODES_IMPORT } from "./codes.ts";

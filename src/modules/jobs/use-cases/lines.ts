@@ -69,7 +69,9 @@ export function readVerdicts(json: string | null): RowVerdict[] {
 	return VERDICTS.parse(JSON.parse(json ?? "[]")).map(verdictOf);
 }
 
-/** Returns the lines of a stored batch with their verdicts. Empty if they have none yet. */
+/**
+ * Returns the lines of a stored batch with their verdicts, or an empty list if the batch has no verdicts yet.
+ */
 export function judgedRowsOf({ lines, verdicts }: Pick<JobBatch, "lines" | "verdicts">): JudgedRow[] {
 	const judged = readVerdicts(verdicts);
 	return readLines(lines).flatMap(({ line, cells }, index) => {
@@ -138,7 +140,10 @@ export function readFailure(json: string | null): BatchFailure | null {
 	return json === null ? null : FAILURE.parse(JSON.parse(json));
 }
 
-/** Returns some lines of a job with their verdicts, for a page. Lines count from 1. Empty if they were removed. */
+/**
+ * Returns some lines of a job with their verdicts, for a page. Lines count from 1. The list is empty if the
+ * lines were removed.
+ */
 export async function readJudgedLines(
 	db: Db,
 	job: Pick<Job, "id" | "batch_rows">,

@@ -47,7 +47,7 @@ const MAX_COMMAND_ROWS = 10_000_000;
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
-/** How a job starts. */
+/** The columns that differ between new jobs, by the way in which a job starts. */
 type JobStart = Pick<Job, "state" | "row_count" | "claim_until_ms">;
 
 export interface NewJob extends JobScope {

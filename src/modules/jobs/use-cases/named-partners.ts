@@ -1,4 +1,5 @@
-// Files name partners by name or by ID, together with the programme in which they are partners.
+// Finds the partners that files name by name or by ID, together with the programme in which they are
+// partners.
 
 import { parseName } from "#core/domain/display-name.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
@@ -95,7 +96,6 @@ export async function findNamedAgreements(
 	};
 }
 
-/** Locks the partnerships that a batch of lines names. */
 export async function lockNamedPartnerships(trx: Db, rows: readonly JobRow[]): Promise<void> {
 	const agreementOf = await findNamedAgreements(trx, rows);
 	const ids = rows.flatMap(({ cells }) => {

@@ -1,7 +1,6 @@
-// Imports open conversions: sales that other software recorded and nobody has decided yet, with their partners. They
-// become RECORDED without an event, because the other software has already told the shop about them. From then on
-// they are like any other conversion. The approval window ends when the file says, and each decision announces its
-// event. The partner counts as assigned by staff, so no later report of the shop changes it.
+// Imports open conversions, which other software recorded and nobody has decided yet. They become RECORDED
+// without an event, because the other software has already told the shop. The partner counts as assigned by
+// staff, so no later report of the shop changes it.
 
 import { changeOrders } from "#core/conversions/change-orders.ts";
 import { BATCH_ROWS } from "#core/conversions/deps.ts";
@@ -161,7 +160,7 @@ async function applyOpen(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Pro
 	return giveVerdicts(trx, lines, nowMs);
 }
 
-/** A line with the conversion that its order has already, or null if it has none. */
+/** A line with the stored conversion of its order, or with null if the order is new. */
 type MetLine = ReadLine<MeantConversion> & ({ ok: false } | { ok: true; present: Conversion | null });
 
 async function giveVerdicts(db: Db, lines: readonly MetLine[], nowMs: number): Promise<RowVerdict[]> {

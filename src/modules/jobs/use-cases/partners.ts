@@ -43,7 +43,10 @@ import {
 import { sayEnded } from "./named-partners.ts";
 import { readWrittenRate } from "./written-rate.ts";
 
-/** Number of lines in one transaction. It is small for the same reason as that of imported programmes. */
+/**
+ * Number of lines in one transaction. It is small, because others wait for the access lock meanwhile, as when
+ * programmes are imported.
+ */
 const BATCH_ROWS = 50;
 
 export const PARTNERS_IMPORT: ImportKind = {
@@ -111,7 +114,7 @@ interface MeantPartner extends PartnerInput {
 
 interface Plan {
 	meant: MeantPartner;
-	/** The partner if it is here already. */
+	/** The stored partner, or null if the import creates the partner. */
 	partner: Partner | null;
 	/** True if nobody signs in for the partner yet. */
 	needsPerson: boolean;

@@ -124,7 +124,7 @@ function numbersOf(rows: readonly JobRow[]): string[] {
 	return [...new Set(rows.map(({ cells }) => cellOf(cells, "number")))];
 }
 
-/** Reads the lines. A line that cannot be read is a verdict already. */
+/** Parses the lines. A line that cannot be parsed becomes a refusal. */
 async function readLines(
 	db: Db,
 	rows: readonly JobRow[],

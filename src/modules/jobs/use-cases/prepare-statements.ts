@@ -12,8 +12,8 @@ import { openJob } from "./make-job.ts";
 import { queryOfMonth, STATEMENTS } from "./statements.ts";
 
 /**
- * Creates a job that finds the statements that the month is due. The month must be over. If two people ask for the same
- * month at the same moment, the second is refused.
+ * Creates a job that finds the statements that are due for the month. The month must be over. If two people
+ * ask for the same month at the same moment, the second is refused.
  */
 export async function prepareStatements(
 	deps: StatementsDeps,

@@ -176,7 +176,7 @@ async function compareProgramme(
 	{ opening: { terms, currency, email }, creditsPartners, hosts }: MeantProgramme,
 	cells: Cells,
 ): Promise<RowVerdict> {
-	// An optional column that is empty says nothing about a programme that is here already.
+	// An empty optional column is not compared with the stored programme.
 	const says = (column: string) => cellOf(cells, column) !== "";
 	const sayHosts = (listed: readonly LandingHost[]) => listed.map(sayHost).sort().join(", ") || "none";
 	const knownHosts = sayHosts(await listLandingHosts(db, known.id));

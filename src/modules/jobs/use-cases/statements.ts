@@ -101,7 +101,7 @@ function cellsOf(month: string, { public_id, name }: Partner, due: DueStatement)
 	return { ...amounts, partnerId: public_id, partner: name, month, outcome, entries: String(entries) };
 }
 
-/** Reads what `cellsOf` wrote. Returns null for other cells. */
+/** Parses cells that `cellsOf` wrote. Returns null if the cells do not have that form. */
 function readLine(cells: Cells): ExpectedStatement | null {
 	const currency = cellOf(cells, "currency");
 	const amounts = ["opening", "earned", "changed", "adjusted", "total"] as const;
@@ -122,7 +122,7 @@ function readLine(cells: Cells): ExpectedStatement | null {
 	};
 }
 
-/** Judges lines by themselves. Their amounts were read from the database just before. */
+/** Judges lines without reading the database, because their amounts were read from it just before. */
 async function judgeLines(db: Db, _: JobScope, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const verdicts = rows.map(({ cells }) => {
 		const expected = readLine(cells);
@@ -131,7 +131,10 @@ async function judgeLines(db: Db, _: JobScope, rows: readonly JobRow[]): Promise
 	return markUnpayable(db, rows, verdicts);
 }
 
-/** Names the partner in the verdict on each statement that is to be paid and cannot be, for want of payment details. */
+/**
+ * Names the partner in the verdict on each statement that is to be paid, but cannot be paid because the
+ * partner has no payment details.
+ */
 async function markUnpayable(
 	db: Db,
 	rows: readonly JobRow[],

@@ -1,7 +1,6 @@
-// Works on jobs, with one transaction for each batch: preparing → previewed, uploaded → previewed, applying →
-// done. A batch's changes, the verdicts on its lines and the progress of the job are stored together. So a job
-// continues after a crash, and no line counts twice. If a process dies, its claim expires within seconds (claim.ts), and
-// another process continues after the last stored batch.
+// Works on jobs. One transaction stores the changes of a batch, the verdicts on its lines and the progress of
+// the job, so a job continues after a crash and no line counts twice. If a process dies, another one takes
+// over the job when its claim has expired (claim.ts).
 
 import type { ConversionsDeps } from "#core/conversions/deps.ts";
 import { DAY_MS, SECOND_MS } from "#core/domain/time.ts";
@@ -155,7 +154,8 @@ async function workOff(
 	let job: Job | undefined = claimed;
 	while (job !== undefined && hasWork(job)) {
 		if (await mustRelease()) {
-			// The claim ends now, so that the next process need not wait until it expires. The job is then the last in line.
+			// The claim ends now, so that the next process need not wait until it expires. The job becomes the last
+			// in the queue.
 			await advanceJob(store.db, job, { claim_until_ms: clock.nowMs() });
 			return false;
 		}
@@ -301,7 +301,10 @@ const NO_EARLIER: EarlierLines = new Map();
  * most 40,000 lines.
  */
 interface Earlier {
-	/** Returns the lines before this batch. Those that another process has judged are read from the database first. */
+	/**
+	 * Returns the changing lines of all batches before batch `seq`. Lines that another process has judged are
+	 * read from the database first.
+	 */
 	readTo(seq: number): Promise<EarlierLines>;
 	/** Adds the lines of a batch after it was stored. */
 	add(seq: number, judged: readonly JudgedRow[]): void;
@@ -326,7 +329,7 @@ function createEarlier({ store }: Pick<JobWorkDeps, "store">, { id, kind }: Job)
 		async readTo(seq) {
 			while (thingOf !== undefined && known < seq - 1) {
 				const batch = await findBatch(store.db, id, known + 1);
-				// The job was discarded meanwhile, so nothing becomes of its preview.
+				// The job was discarded meanwhile, so nobody needs its preview.
 				if (batch === undefined) return NO_EARLIER;
 				add(known + 1, judgedRowsOf(batch));
 			}

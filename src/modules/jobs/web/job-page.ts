@@ -1,7 +1,6 @@
-// The page of a job, which decides or imports many lines. It shows the progress, then the preview, and then
-// the result or the reason why the job stopped. It lists the counts, the amounts and the lines that need
-// fixing. Any member of staff can continue an import that another one started, and any owner of a shop can
-// continue another owner's decisions.
+// The page of a job, with the progress, then the preview, and then the result or the reason why the job
+// stopped. Any member of staff can continue an import of another one, and any owner of a shop can continue
+// decisions of another owner.
 
 import type { Fault } from "#core/domain/fault.ts";
 import { SECOND_MS } from "#core/domain/time.ts";
@@ -73,7 +72,10 @@ function areRemainingLinesRemoved({ state, lines }: Job): boolean {
 	return state === "stopped" && lines !== "kept";
 }
 
-/** Returns the name of the uploaded file, the month of statements, or that the job has what a list's filters found. */
+/**
+ * Returns the origin of a job in words: the name of the uploaded file, the month of statements, or the
+ * filters of a list.
+ */
 export function originOf({
 	file_name: fileName,
 	kind,
@@ -194,7 +196,9 @@ function renderProgress({ job, href, notYours, nowMs }: JobView): Html {
 	})}`;
 }
 
-/** Returns who works on a job, in words. A failed batch has a message of its own. */
+/**
+ * Returns a sentence that says whether a process works on the job. A failed batch has a message of its own.
+ */
 function outlookOf(job: Job, nowMs: number): Html {
 	if (job.failure === null && job.claim_until_ms === 0) {
 		return html`It begins as soon as a process is free, which takes a few seconds`;
@@ -471,8 +475,6 @@ function filesNote({ job, href }: JobView): Html {
 			: "The lines are removed three days after the end. The counts stay.";
 	return html`<div class="row">${job.lines === "kept" ? file : null}<span class="small soft">${until}</span></div>`;
 }
-
-// The actions of the buttons.
 
 export const applyJobPage = change(async (c, deps, job) => {
 	const { invite, confirmed } = await readTextFields(c, ["invite", "confirmed"]);

@@ -112,7 +112,7 @@ export function jobPath(
 	return pagesOf(kind).jobPath(c, publicId);
 }
 
-/** Returns the list of conversions with the filters of a job. */
+/** Returns the path of the list of conversions, with the filters of a job. */
 export function listOf(c: WebContext, query: string | null): string {
 	return `${paths.conversionsPath(programmeOf(c).public_id)}${query ?? ""}`;
 }

@@ -1,9 +1,6 @@
-// Refunds. A refund lowers the value of a conversion. Partner, credit and rates stay, and commission and network fee are
-// computed again from the value that is left. A refund of everything that is left is a reversal, which leaves the amounts
-// as they were.
-//
-// The shop names each refund. Repeating a refund changes nothing and gives the same answer, whatever happened to the
-// conversion since.
+// A refund lowers the value of a conversion, and commission and network fee are computed again from the value
+// that is left. A refund of everything that is left is a reversal, which keeps the amounts. The shop names
+// each refund, and repeating a refund changes nothing and gives the same answer.
 
 import { awaitsConfirmation, judgeMove, type KnownOrder, type Status } from "#core/domain/conversion.ts";
 import { type Fault, faultOf, type Result, refusalOf, refuse, succeed } from "#core/domain/fault.ts";

@@ -1,5 +1,3 @@
-// Refunds of parts of conversions.
-
 import type { Generated, Selectable } from "kysely";
 import type { Reason } from "#core/domain/conversion.ts";
 import { moduleTable } from "#core/store/module-parts.ts";
@@ -21,7 +19,7 @@ export interface RefundsTable {
 	/** Value of the conversion that was left after the refund. */
 	basket_value: string;
 	reason: Reason;
-	/** The person who entered it on a page, or null if the shop's server reported it. */
+	/** The person who entered the refund on a page, or null if the shop's server reported it. */
 	person_id: number | null;
 	at_ms: number;
 }

@@ -1,4 +1,5 @@
-// The part of refunds in changes of conversions: the earlier refunds of a conversion, and the row of a new one.
+// The part that refunds have in changes of conversions. It loads the earlier refunds of a conversion and
+// inserts the row of a new one.
 
 import type {
 	AskedFacts,
@@ -31,7 +32,7 @@ declare module "#core/conversions/module-facts.ts" {
 		refunds: readonly StoredRefund[];
 	}
 	interface DecidedParts {
-		/** The refund, if the request was one. */
+		/** The stored refund, if the request was a refund. */
 		refund?: StoredRefund;
 	}
 }

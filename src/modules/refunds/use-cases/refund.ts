@@ -28,7 +28,7 @@ import {
 } from "../domain/refund.ts";
 import type { RefundStep, StoredRefund } from "./refund-changes.ts";
 
-/** A refund that was asked for. Only the shop refunds, because the money is its own. */
+/** A requested refund. Only the shop may refund, because the money is its own. */
 export interface RefundDecision extends AskedRefund {
 	move: "refund";
 	decidedBy: "shop";
@@ -53,7 +53,6 @@ export function refundOn(
 	return { ...request, needsRefunds: true };
 }
 
-/** Prepares a refund of an order. */
 export function refundRequest(
 	programme: Pick<Programme, "id">,
 	order: OrderName,
