@@ -238,7 +238,10 @@ function readTimes(cells: Cells, { programme }: NamedAgreement, nowMs: number): 
 	return succeed({ soldAtMs, approveAtMs, saysApproval: true });
 }
 
-/** Returns the request for a line. It results in the conversion that the order has already. */
+/**
+ * Returns the request that records the sale of a line. It resolves to the conversion that the order had
+ * before, or to null if the order was new.
+ */
 function requestFor(deps: ApplyDeps, meant: MeantConversion): OrderRequest<Conversion | null> {
 	const { programme, orderId, eventType } = meant;
 	return {

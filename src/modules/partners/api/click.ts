@@ -42,9 +42,9 @@ export const UNKNOWN_CODE_RATES = [
 ] as const satisfies readonly RateRule[];
 
 /**
- * Rate of such requests from all addresses together, for one process. Above it, a request is still looked up, because it
- * may be a visitor's first click on a link, but the answer that there is no link comes a second late. A flood from very
- * many addresses is thereby slowed down as well.
+ * Rate of requests with an unknown code from all addresses together, for one process. Above this rate, a
+ * request is still looked up, because it may be a visitor's first click on a link, but the answer that there
+ * is no link comes a second late. This also slows down a flood from very many addresses.
  */
 export const ALL_UNKNOWN_CODES_RATE = {
 	per: "process",

@@ -1,5 +1,3 @@
-// The id of a partner, as answers and callbacks have it.
-
 import { idOf } from "#core/api/answer-fields.ts";
 
 /** The partner of the examples in the OpenAPI document. */

@@ -1,5 +1,5 @@
-// What a sale report may say about the partner who brought the customer, and what the answer says about the credit. No
-// value of these fields leads to a refusal of the sale, except too many codes.
+// The fields of a sale report that name the partner who brought the customer, and the field of the answer
+// about the credit. Apart from too many codes, no value of these fields leads to a refusal of the sale.
 
 import * as z from "zod";
 import { type Result, refusalOf, succeed } from "#core/domain/fault.ts";

@@ -37,7 +37,7 @@ export interface Click {
 	subIds: SubIds;
 }
 
-/** Decrypted click IDs. One that cannot be decrypted is null. */
+/** Decrypted click IDs. A click ID that cannot be decrypted is null. */
 export type OpenedClicks = readonly (Click | null)[];
 
 export interface ClickSealer {
@@ -117,7 +117,10 @@ export function createClickSealer(keyRing: Pick<KeyRing, "derive" | "version">):
 	};
 }
 
-/** Decrypts a token without its head. Returns null if the key is another one, or the token was changed. */
+/**
+ * Decrypts a token without its head. Returns null if the token was encrypted with another key, or if it was
+ * changed.
+ */
 function decrypt(key: KeyObject, bytes: Buffer): Buffer | null {
 	const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, SEALING_IV_BYTES), {
 		authTagLength: TAG_BYTES,

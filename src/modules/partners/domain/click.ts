@@ -68,7 +68,10 @@ export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | n
 	return hosts.some((landing) => isAt(url.host, landing)) ? url : null;
 }
 
-/** Returns whether a host with its port, if it is not the default one, is at the landing host. */
+/**
+ * Returns whether the host of a URL belongs to the landing host. `urlHost` contains the port unless it is the
+ * default one.
+ */
 function isAt(urlHost: string, { host, withSubdomains }: LandingHost): boolean {
 	if (urlHost === host) return true;
 	// The parser accepts a host name that begins with a dot, but nobody can own one.

@@ -1,7 +1,6 @@
-// Decides which partner is credited with a sale. A sale report can contain click IDs and coupon codes. Each
-// of them yields a possible credit with a reason code, and the best one wins. If nobody is credited, the
-// reason code tells the shop why. Only reports that the shop's server signed are judged here, because anyone
-// can call a pixel.
+// Decides which partner is credited with a sale. Each click ID and each coupon code of a sale report yields a
+// possible credit with a reason code, and the best one wins. Only reports that the shop's server signed are
+// judged here, because anyone can call a pixel.
 
 import { DAY_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { type Click, NO_SUB_IDS, type SubIds } from "./click-token.ts";
@@ -65,12 +64,12 @@ export const MAX_COUPON_CODE_CHARACTERS = 64;
 export const MAX_COUPON_CODES = 10;
 /** Maximum number of click IDs in a report. A shop may send the last two, joined by a dot. */
 const CLICKS_READ = 2;
-/** Tolerated difference between the shop's clock and ours. */
+/** Tolerated difference between the clock of the shop and that of this service. */
 const AFTER_SALE_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /**
- * Splits the reported text into click IDs. A text that is too long cannot be ours and counts as one invalid
- * click ID.
+ * Splits the reported text into click IDs. A text that is too long cannot consist of click IDs of this
+ * service, and counts as one invalid click ID.
  */
 export function readClickIds(clickId: string): readonly string[] {
 	if (clickId.length > MAX_CLICK_ID_CHARACTERS) return [""];

@@ -82,7 +82,9 @@ const MEANING: Readonly<Record<SaleNewsKind, string>> = {
 	refunded: "This is the commission for what is left of the baskets.",
 };
 
-/** Kinds of news of which a summary names the single sales, because the partner may want to ask about them. */
+/**
+ * Kinds of news for which a summary names each sale, because the partner may want to ask about these sales.
+ */
 const UNEXPECTED: readonly SaleNewsKind[] = ["uncredited", "rejected", "reversed", "refunded"];
 
 function describeDay(
@@ -122,7 +124,7 @@ function describeNews(news: SaleNews, mails: SaleMailView["mails"]): string[] {
 	const nothing =
 		minorUnits(commission) === 0n ? " At the agreed rate these baskets earn nothing." : ` ${MEANING[kind]}`;
 	const line = `${capitalise(DONE[kind])}: ${countSales(sales)}, commission ${commission} ${currency}.${why}${nothing}`;
-	// Sales that went as expected are only counted in a summary. The list of conversions has them.
+	// A summary only counts the sales that went as expected. The list of conversions shows each of them.
 	const isNamed = mails === "each" || UNEXPECTED.includes(kind);
 	if (!isNamed) return [line];
 	const names = named.split("\n");

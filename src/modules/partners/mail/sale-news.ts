@@ -46,7 +46,7 @@ import { composeSaleMail } from "./sale-mail.ts";
 const BATCH_MOVES = 500;
 /** Maximum number of mails that one run writes, because all summaries of a day are due at the same time. */
 const MAX_MAILS_A_RUN = 500;
-/** Lifetime of these mails. They say which days they are about. */
+/** Lifetime of these mails. A late mail is still correct, because it names its days. */
 const GOOD_FOR_MS = 3 * DAY_MS;
 
 /** Roles whose members are reminded of conversions that wait for a decision. */
@@ -199,7 +199,7 @@ async function newsOfWaiting({ store, publicUrl }: TellDeps, nowMs: number): Pro
 		topic: `waiting:${programmeId}`,
 		intervalMs: 0,
 		goodForMs: GOOD_FOR_MS,
-		// A mail of last week that was never tried says the same, so this week's is left out.
+		// If last week's mail was never sent, it says the same, so this week's mail is left out.
 		postpone: async (trx) => void (await claimWeeklyMail(trx, programmeId, dueAtMs, nowMs)),
 		async write(trx): Promise<Letter[]> {
 			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);

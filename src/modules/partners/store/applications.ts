@@ -8,7 +8,7 @@ import type { Db } from "#core/store/store.ts";
 import type { ProgrammesTable } from "#core/store/tables/programmes.ts";
 import type { Application, ApplicationsTable } from "./tables.ts";
 
-/** A programme without its receiver, which partners have nothing to do with. */
+/** A programme without the columns of its receiver, which partners do not need. */
 export type OpenProgramme = Selectable<ProgrammesTable>;
 
 /** Lists the programmes for which a partner can apply, because it has never been a partner of them. */
@@ -56,7 +56,7 @@ export async function countApplications(db: Db, programmeId: number): Promise<nu
 	).waiting;
 }
 
-/** Returns those of the programmes to which a partner has applied without an answer yet. */
+/** Returns the programmes of the list for which the partner has an application without an answer. */
 export async function findAppliedTo(
 	db: Db,
 	partnerId: number,

@@ -94,9 +94,10 @@ export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<
 }
 
 /**
- * Returns a subquery that sums the clicks of one kind on one link in a span. As a subquery for each link it
- * reads one range of the key. A grouped query would sort or read the whole table. The cast to bigint is needed because
- * a distant day that somebody types into the page has more quarters than PostgreSQL's integer can hold.
+ * Returns a subquery that sums the clicks of one kind on one link in a span. A subquery for each link reads
+ * one range of the key, while a grouped query would sort or read the whole table. The cast to bigint is
+ * needed because a distant day that somebody types into the page has more quarters than PostgreSQL's integer
+ * can hold.
  */
 function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) {
 	const quarterOf = (atMs: number) => sql`cast(${Math.floor(atMs / QUARTER_MS)} as bigint)`;

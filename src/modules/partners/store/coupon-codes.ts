@@ -27,7 +27,10 @@ export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Pr
 	await db.insertInto("coupon_codes").values(code).execute();
 }
 
-/** Inserts coupon codes. Returns those that no partnership of their programme had before. */
+/**
+ * Inserts coupon codes and returns the inserted ones. A code that a partnership of the programme has already
+ * is skipped.
+ */
 export async function insertCodes(
 	db: Db,
 	codes: readonly Insertable<CouponCodesTable>[],

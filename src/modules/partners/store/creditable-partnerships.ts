@@ -9,7 +9,7 @@ import type { Db } from "#core/store/store.ts";
 import type { OpenedClicks } from "../domain/click-token.ts";
 import type { CouponCodesTable, Partnership } from "./tables.ts";
 
-/** A partnership that may be credited, with what its partner is told of a sale. */
+/** A partnership that may be credited, with the callback target of its partner. */
 export interface CreditablePartnership
 	extends Pick<
 		Partnership,
@@ -24,7 +24,7 @@ export interface CreditablePartnership
 	partnerPublicId: string;
 	programmePublicId: string;
 	showsBaskets: 0 | 1;
-	/** Where the partner gets callbacks, or null if it has no endpoint or no active secret. */
+	/** Endpoint to which the partner's callbacks go, or null if it has no endpoint or no active secret. */
 	target: PartnerTarget | null;
 }
 
@@ -37,7 +37,7 @@ export interface PartnerTarget extends CallbackTarget {
 
 type NullableColumns = { [Column in keyof PartnerTarget]: PartnerTarget[Column] | null };
 
-/** A partnership as it is found, with the columns of its target. */
+/** A row of the query, in which the columns of the callback target may be null. */
 interface FoundPartnership extends Omit<CreditablePartnership, "target">, NullableColumns {}
 
 export const PARTNERSHIP = readById<CreditablePartnership>(
@@ -56,7 +56,7 @@ export const PARTNERSHIP = readById<CreditablePartnership>(
 
 type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
-/** The active partnerships to which coupon codes belong. */
+/** Reads the active partnerships to which coupon codes belong. */
 export const PARTNERSHIP_OF_CODE: KeyedRead<CodeKey, CodeKey & { partnership_id: number }> = {
 	key: { programme_id: "bigint", folded: "text" },
 	text: `select code.programme_id, code.folded, code.partnership_id from coupon_codes code
@@ -92,8 +92,8 @@ export interface KnownPartnerships {
 }
 
 /**
- * Reads the partnerships of signals and those with the ids in `others`. One statement reads the coupon codes, and another
- * one the partnerships.
+ * Reads the partnerships that the signals name, and those with the ids in `others`. One statement reads the
+ * coupon codes, and another one the partnerships.
  */
 export async function readPartnerships(
 	db: Db,
@@ -138,7 +138,7 @@ export async function readPartnerships(
 	};
 }
 
-/** Returns where the partner gets callbacks. */
+/** Returns the callback target of the partner, or null if it has no endpoint or no active secret. */
 function targetOf(found: FoundPartnership): PartnerTarget | null {
 	const { receiverId, kind, endpointId, endpointEpoch, url, form, chosenEvents } = found;
 	const { secretId, sealedSecret, isFailing } = found;

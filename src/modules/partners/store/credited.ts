@@ -52,8 +52,8 @@ export async function listCredited(
 }
 
 /**
- * Counts the conversions of a list that is filtered by the time of the sale alone. Another filter could leave few of many
- * conversions, which would all have to be read.
+ * Counts the conversions of a list if the time of the sale is its only filter. With any other filter, the
+ * database might read very many conversions to count a few.
  */
 async function countCredited(
 	db: Db,

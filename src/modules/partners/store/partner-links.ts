@@ -19,7 +19,10 @@ export function insertPartnerLink(
 		.executeTakeFirst();
 }
 
-/** Inserts partner links, which must have different codes. Returns those whose code was not in use before. */
+/**
+ * Inserts partner links, which must have different codes, and returns the inserted ones. A link whose code is
+ * already in use is skipped.
+ */
 export async function insertPartnerLinks(
 	db: Db,
 	links: readonly Insertable<PartnerLinksTable>[],
@@ -57,7 +60,6 @@ export function findPartnerLink(db: Db, column: "id" | "code", value: number | s
 	return db.selectFrom("partner_links").selectAll().where(column, "=", value).executeTakeFirst();
 }
 
-/** Finds the codes of partner links by their ids. */
 export async function findLinkCodes(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
 	const links = db.selectFrom("partner_links").select(["id", "code"]);
 	const found = await links.where("id", "in", [NO_ID, ...ids]).execute();

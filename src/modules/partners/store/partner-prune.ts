@@ -19,7 +19,6 @@ import { EVER } from "./clicks.ts";
  */
 export const APPLICATIONS_KEPT_DAYS = 90;
 
-/** Removes applications that nobody has answered. */
 export async function pruneApplications({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	const olderThanMs = nowMs - APPLICATIONS_KEPT_DAYS * DAY_MS;
 	await sql`delete from applications where created_at_ms < ${olderThanMs}`.execute(db);

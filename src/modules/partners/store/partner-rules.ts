@@ -1,4 +1,4 @@
-// The rules of `ringback verify` about partners: what they are told, and at which rates they are credited.
+// The rules of `ringback verify` about the events for partners, and about the rates of credits.
 
 import { type Addition, after } from "#core/domain/addition.ts";
 import { IS_FOR_PARTNER, type LedgerRule, RATES_ON_RECORD, rangesOf } from "#core/store/queries/ledger.ts";

@@ -48,7 +48,6 @@ export function lockPartnershipsById(trx: Db, ids: readonly number[]): Promise<L
 	return lockRows(trx, query.orderBy("id"));
 }
 
-/** Locks all partnerships of a partner. */
 export function lockPartnershipsOf(trx: Db, partnerId: number): Promise<Locked<Partnership>[]> {
 	const query = trx.selectFrom("partnerships").selectAll().where("partner_id", "=", partnerId);
 	return lockRows(trx, query.orderBy("id"));
@@ -63,8 +62,8 @@ export async function changePartnership(
 }
 
 /**
- * Changes the commission of a partnership, which applies from `atMs` on. It is noted first, because a trigger notes each
- * update that nobody has noted (core/store/schema/rates-on-record.ts).
+ * Changes the commission of a partnership from `atMs` on. The rate on record is stored before the update,
+ * because a trigger stores it for every update without one (core/store/schema/rates-on-record.ts).
  */
 export async function changeCommission(
 	trx: Db,
@@ -76,7 +75,7 @@ export async function changeCommission(
 	await trx.updateTable("partnerships").set(commission).where("id", "=", id).execute();
 }
 
-/** Notes that this commission applies from `atMs` on. The caller holds the lock of the partnership. */
+/** Stores the commission that applies from `atMs` on. The caller must hold the lock of the partnership. */
 async function storePartnershipRates(
 	trx: Db,
 	partnership_id: number,

@@ -1,4 +1,4 @@
-// Reads the commissions of partnerships over time, and with them the rates of their programmes.
+// Reads the commissions of partnerships and the rates of their programmes over time.
 
 import type { PartnershipRates } from "#core/domain/rate.ts";
 import type { RateHistory, RatesOnRecord } from "#core/domain/rate-history.ts";
@@ -21,13 +21,16 @@ export async function readPartnershipHistory(
 	return rows.map((row) => ({ fromMs: row.from_ms, rates: commissionsOf(row, currency) }));
 }
 
-/** A programme and one of its partnerships, or nobody. */
+/** A programme with one of its partnerships, or with nobody. */
 export interface WantedRates {
 	programme: Named;
 	partnership: Pick<Partnership, "id" | "created_at_ms"> | null;
 }
 
-/** Reads what belongs to each of these pairs, in their order, with one statement for programmes and one for partnerships. */
+/**
+ * Reads the rates over time of each wanted programme and partnership, in the order of `wanted`. One statement
+ * reads the programmes, and another one the partnerships.
+ */
 export async function readRatesOnRecord(db: Db, wanted: readonly WantedRates[]): Promise<RatesOnRecord[]> {
 	if (wanted.length === 0) return [];
 	const programmes = await readProgrammeHistories(

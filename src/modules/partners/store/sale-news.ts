@@ -1,8 +1,6 @@
-// News about sales that the people of partners are still to be mailed about. A chore reads all moves in the order of
-// core/store/queries/announced-moves.ts, from a position that the network's row stores. It adds up the news of each
-// person, so that a busy day has few rows. The position moves in the transaction that stores the news, and the news is
-// deleted in the transaction that queues its mail. So each move is mailed once, whatever process ends or runs at the
-// same time.
+// News about sales that are still to be mailed to the people of partners. A chore reads all moves from a
+// stored position. The position moves in the transaction that stores the news, and the news is deleted in the
+// transaction that queues its mail, so each move is mailed once.
 
 import type { Selectable } from "kysely";
 import type { Cursor } from "#core/domain/cursor.ts";
@@ -27,7 +25,10 @@ export async function readNewsPosition(db: Db): Promise<Cursor | null> {
 	return row.at === null || row.id === null ? null : { at: row.at, id: row.id };
 }
 
-/** Moves the position. Returns false if another process has moved it since it was read. */
+/**
+ * Stores the position after the moves that were read for news. Returns false if another process has changed
+ * the position since it was read.
+ */
 export async function moveNewsPosition(trx: Db, from: Cursor | null, to: Cursor): Promise<boolean> {
 	const { numUpdatedRows } = await trx
 		.updateTable("network")
@@ -64,7 +65,7 @@ export interface CreditedSale
 	partner_id: number | null;
 }
 
-/** Returns those of the conversions that have a credit. Tests are left out. */
+/** Returns the conversions that have a credit, without tests. */
 export async function findCreditedSales(db: Db, conversionIds: readonly number[]): Promise<CreditedSale[]> {
 	return db
 		.selectFrom("conversions as sale")
@@ -137,7 +138,8 @@ export async function addSaleNews(trx: Db, added: readonly SaleNews[]): Promise<
 	for (const news of merged.values()) {
 		const same = (db: Db) =>
 			KEY.reduce((query, name) => query.where(name, "=", news[name]), db.deleteFrom("sale_news"));
-		// The row is deleted and inserted again, because the sum of two amounts is computed here.
+		// The row is deleted and inserted again, because the sum of two amounts is computed in this process and
+		// not in SQL.
 		const stored = await same(trx).returningAll().executeTakeFirst();
 		await trx.insertInto("sale_news").values(mergeNews(stored, news)).execute();
 	}

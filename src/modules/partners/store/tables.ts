@@ -84,7 +84,7 @@ export interface PartnerLinksTable {
 /** One row is a coupon code, which belongs to one partnership of its programme. */
 export interface CouponCodesTable {
 	programme_id: number;
-	/** The form in which codes are compared. See domain/credit.ts. */
+	/** The code in the form in which codes are compared. See domain/credit.ts. */
 	folded: string;
 	code: string;
 	partnership_id: number;
@@ -139,7 +139,7 @@ export interface SaleNewsTable {
 	/** Reason of a rejection, reversal or refund, or empty. */
 	reason: Reason | "";
 	currency: string;
-	/** Number of moves. */
+	/** Number of moves that this row adds up. */
 	sales: number;
 	/** Sum of the commissions of these sales. */
 	commission: string;

@@ -83,8 +83,8 @@ export async function apply(
 }
 
 /**
- * Stores an application of a partner, with its own name and site. The actor must sign in for the partner. If the
- * application is accepted, this partner becomes a partner of the programme.
+ * Stores an application of a partner, with its own name and site. The actor must be a person who signs in for
+ * the partner. If the application is accepted, this partner becomes a partner of the programme.
  */
 export async function applyAsPartner(
 	deps: ApplicationDeps,
@@ -356,11 +356,11 @@ async function welcomePartner(
 }
 
 /**
- * Finds or creates the partner for a stranger who applied. If the address belongs to a person who signs in for exactly
- * one partner and has a password, that partner is used. The password is required, because anybody can type an address, and a
- * password proves that its owner reads the mailbox. A person who signs in for several partners keeps them
- * apart on purpose, so they get a new one. It is refused if the applicant already signs in for a partner of
- * this programme.
+ * Finds or creates the partner for a stranger who applied. If the address belongs to a person who signs in
+ * for exactly one partner and has a password, that partner is used. The password is required, because anybody
+ * can type an address, and a password proves that its owner reads the mailbox. A person who signs in for
+ * several partners keeps them apart on purpose, so a new partner is created for this person. The application
+ * is refused if the applicant already signs in for a partner of this programme.
  */
 async function findOrMakePartner(
 	trx: Db,

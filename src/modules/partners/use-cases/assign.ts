@@ -1,8 +1,6 @@
 // Lets staff assign a conversion to a partner, or to nobody, while its status is RECORDED or APPROVED. The
-// amounts follow the partner (later-credit.ts), so staff see them before they decide. The shop has
-// received the old amounts, and gets the new ones with the next status change. If the conversion is approved,
-// the account of the old partner gets a minus and that of the new one a plus, in the same transaction
-// (modules/accounts/use-cases/ledger-changes.ts). Both hear of it by a callback, if they have a URL.
+// amounts follow the partner (later-credit.ts), so staff see them before they decide. Callbacks tell both
+// partners, and the entries of an approved conversion change in the same transaction.
 
 import { changeOrders } from "#core/conversions/change-orders.ts";
 import type { ConversionsDeps } from "#core/conversions/deps.ts";
@@ -28,13 +26,12 @@ const MAX_REASON_LENGTH = 200;
 export interface AssignmentInput {
 	/** The partner's name or id, or empty for nobody. */
 	partner: string;
-	/** The reason for the change. */
 	reason: string;
 }
 
 /** What a conversion is worth to a partner and to the network. */
 interface AssignedAmounts {
-	/** Null for nobody. */
+	/** Partnership to which the conversion is assigned, or null for nobody. */
 	partner: NamedPartnership | null;
 	commission: string;
 	networkFee: string;
@@ -49,11 +46,14 @@ export interface Assignment {
 	after: AssignedAmounts;
 	/** True if the conversion has this partner already, so that nothing would change. */
 	isSame: boolean;
-	/** Describes everything that staff see, so that they decide about nothing else. See `assignPartner`. */
+	/**
+	 * Text that describes everything that staff see. If it is different when they confirm, nothing is assigned.
+	 * See `assignPartner`.
+	 */
 	shown: string;
 }
 
-/** Returns what a change of the partner would lead to. Changes nothing. */
+/** Computes what an assignment would lead to. It changes nothing. */
 export async function previewAssignment(
 	{ store }: Pick<ConversionsDeps, "store">,
 	conversionId: string,
@@ -152,7 +152,8 @@ async function planAssignment(
 	if (record === undefined) throw new Error("the rates of the programme were not read");
 	const change = { from: present?.id ?? null, to: chosen?.id ?? null };
 	const priced = priceLaterCredit(conversion, change, record);
-	// If nobody has the sale, staff may decide that this remains so, whatever the shop reports later.
+	// If the sale is credited to nobody, staff may decide that this remains so, whatever the shop reports
+	// later.
 	const isSame = change.from === change.to && (present !== null || credit?.word === "ASSIGNED");
 	const { commission, network_fee: networkFee } = conversion;
 	const before = { partner: present, commission, networkFee };
@@ -166,7 +167,7 @@ async function planAssignment(
 	return succeed({ conversion, programme, reason, before, after, isSame, shown, priced });
 }
 
-/** Locks the conversion, and returns it as it is then. */
+/** Locks the conversion, and returns its row as of the lock. */
 async function lockConversion(
 	trx: Db,
 	{ store }: ConversionsDeps,

@@ -1,5 +1,5 @@
-// The part of credits in changes of conversions: what is known of partners and their credits, the rows of credits, and the
-// events for partners.
+// The part that credits have in changes of conversions. This module reads the partners and their credits,
+// writes the rows of credits, and adds the events for partners.
 
 import type {
 	AskedFacts,
@@ -56,7 +56,9 @@ declare module "#core/conversions/module-facts.ts" {
 	}
 }
 
-/** Returns the rates of a programme and of one of its partnerships over time. Null stands for nobody. */
+/**
+ * Returns the rates of a programme and of one of its partnerships over time. A null partnership means nobody.
+ */
 type RecordOf = (programmeId: number, partnershipId: number | null) => RatesOnRecord;
 
 export const CREDIT_CHANGES: ChangeModule = { name: "credits", tables: [CREDITS], read, follow };
@@ -117,8 +119,8 @@ function linksOf(
 }
 
 /**
- * Reads the rates over time that a better credit may need. A report leads to one if its order was reported before, here or
- * in the same batch.
+ * Reads the rates over time that a better credit may need. A report can lead to a better credit only if its
+ * order was reported before, in the database or in the same batch.
  */
 async function readRecords(
 	db: Db,

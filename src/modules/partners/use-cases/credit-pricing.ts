@@ -41,7 +41,10 @@ declare module "#core/conversions/module-facts.ts" {
 
 export const CREDIT_PRICING: Pricing = { needsOf, price, priceAgain };
 
-/** Returns what may credit a partner. A report without a click ID or a coupon code cannot lead to a better credit. */
+/**
+ * Returns the parts of a report that may credit a partner. A report without a click ID or a coupon code
+ * cannot lead to a better credit.
+ */
 function needsOf(programme: Programme, report: Report): ReportToPrice["needs"] | null {
 	if (!isCredited(programme, report) || !hasField(report)) return null;
 	const { openClicks = () => [] } = report;

@@ -1,7 +1,7 @@
-// The amounts of a conversion that gets another partner after it was recorded. Rates belong to the sale. The rate of the
-// network fee stays, and the commission is the one that the new partner had when the conversion was recorded, or
-// confirmed. The partner that had the conversion first keeps the commission with which it was recorded, so a credit that
-// goes away and comes back changes nothing.
+// The amounts of a conversion that gets another partner after it was recorded. The rate of the network fee
+// stays, and the commission is the one that the new partner had when the conversion was recorded or
+// confirmed. The first partner keeps its commission, so a credit that goes away and comes back changes
+// nothing.
 
 import { appliedRatesOf } from "#core/conversions/applied-rates.ts";
 import type { Change } from "#core/conversions/moves.ts";

@@ -1,7 +1,6 @@
-// Decides which partners are told of a move, and composes their events. A partner hears of the sales that are credited to
-// it while it has an endpoint, once the shop's server has reported them. If a sale is credited to another partner, the
-// former one hears that it was reversed, and the new one hears of its present status. Reversed is the last that a partner
-// hears of a sale, also if the sale comes back to it, because each event of a sale is sent to a receiver only once.
+// Decides which partners are told of a move, and composes their events. If a sale is credited to another
+// partner, the former partner is told that it was reversed, and the new partner is told its present status.
+// Reversed is the last event of a sale for a partner, because a receiver gets each event of a sale only once.
 
 import type { MadeMove } from "#core/conversions/change-module.ts";
 import { partnerEventOf } from "#core/domain/conversion.ts";

@@ -36,7 +36,9 @@ export interface PartnerLinkInput {
 	code: string;
 }
 
-/** Returns the input in the form in which a link is stored. Another spelling of the same link becomes the same. */
+/**
+ * Returns the input in the form in which a link is stored. Different spellings of the same link become equal.
+ */
 export function normalizeLink({ name, target, code }: PartnerLinkInput): PartnerLinkInput {
 	const address = withScheme(target.trim());
 	return {

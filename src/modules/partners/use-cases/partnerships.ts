@@ -145,8 +145,9 @@ function judgeArchivedPartner(partner: JudgedPartner): Result<true> {
 /** The fields of a partnership's form, as typed. */
 export interface PartnershipFields {
 	/**
-	 * General commission as a percentage, which takes the place of the programme's general one. If it and `fixed` are
-	 * empty, that one applies. Changes apply to sales that are recorded from now on.
+	 * General commission as a percentage, which replaces the programme's general commission. If this field and
+	 * `fixed` are empty, the programme's commission applies. Changes apply to sales that are recorded from now
+	 * on.
 	 */
 	rate: string;
 	/** Amount that is added to the percentage for each conversion. */
@@ -228,7 +229,10 @@ const COMMISSION_LABELS: Readonly<Record<keyof OwnCommission, string>> = {
 	eventRates: "rates for event types",
 };
 
-/** Parses the given fields of a commission. `rate` and `fixed` are parts of one value, so an empty one counts as 0. */
+/**
+ * Parses the given fields of a commission. `rate` and `fixed` are parts of one value, so if only one of them
+ * is empty, it counts as 0.
+ */
 function readCommission(
 	{ rate, fixed, eventRates }: Partial<PartnershipFields>,
 	currency: string,
@@ -240,7 +244,7 @@ function readCommission(
 	});
 }
 
-/** Parses the commission of a partnership's form, for a look at what it leads to before it is saved. */
+/** Parses the commission of a partnership's form, for the preview before it is saved. */
 export function readTypedCommission(
 	typed: Pick<PartnershipFields, "rate" | "fixed" | "eventRates">,
 	currency: string,
@@ -407,7 +411,7 @@ export const MAX_CODES = 200;
 /** Coupon codes as they were entered, by their normalized form, which is used for comparisons. */
 type CouponCodes = ReadonlyMap<string, string>;
 
-/** Pattern of what separates the codes of a form. */
+/** Characters that separate the codes of a form. */
 export const CODE_SEPARATORS = /[\r\n,;]+/;
 
 export function readCodes(text: string): Result<CouponCodes> {
@@ -502,7 +506,7 @@ async function setState(
 
 interface StateChange {
 	columns: Pick<Partnership, "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms">;
-	/** Actions for the audit log, of which there are none if nothing changes. */
+	/** Actions for the audit log. The list is empty if nothing changes. */
 	actions: readonly AuditAction[];
 }
 

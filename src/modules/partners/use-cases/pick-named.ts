@@ -6,7 +6,7 @@ import { listProgrammes } from "#core/store/queries/programme-list.ts";
 import { findProgramme, type Programme } from "#core/store/queries/programmes.ts";
 import type { Db } from "#core/store/store.ts";
 
-/** Maximum number of matches that are read, and that are listed if there are several. */
+/** Maximum number of matches that a search reads and that a refusal lists. */
 export const MATCHES_NAMED = 20;
 
 /** Finds the programme whose name or ID was typed. */

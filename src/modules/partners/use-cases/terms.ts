@@ -68,13 +68,13 @@ const MAX_HOSTS = 50;
 
 export interface SavingOptions {
 	/**
-	 * What the form contained when it was opened. Only differences from it are saved. Without it, all fields that were
-	 * typed are saved.
+	 * Settings that the form contained when it was opened. Only differences from them are saved. If they are
+	 * missing, all fields that were typed are saved.
 	 */
 	shown?: Partial<PartnerTermsInput> | undefined;
 	/**
-	 * True if the typed hosts do not include those that wait for staff. The waiting ones then stay in the list. A form
-	 * shows both together.
+	 * True if the typed hosts do not include the hosts that wait for staff. The waiting hosts then stay in the
+	 * list. A form shows both kinds together.
 	 */
 	keepsWaitingHosts?: boolean;
 }
@@ -249,7 +249,7 @@ function changedMeanwhile(term: keyof PartnerTerms): Fault {
 	return fault("changed_meanwhile", text, term);
 }
 
-/** Settings that were parsed. Those that the form did not contain are left out. */
+/** Settings that were parsed. Settings that the form did not contain are left out. */
 interface ReadTerms {
 	terms: Partial<PartnerTerms>;
 	hosts?: readonly LandingHost[];

@@ -25,11 +25,10 @@ const ASSIGN_FORM = declareForm({
 const CONFIRM_FORM = declareForm({
 	partner: HIDDEN,
 	reason: HIDDEN,
-	/** What the page showed, so that nothing else is confirmed. See `assignPartner`. */
+	/** Text that describes what the page showed, so that nothing else is confirmed. See `assignPartner`. */
 	shown: HIDDEN,
 });
 
-/** Shows the form on the page of a conversion. */
 export function assignForm(c: WebContext, conversion: Conversion, partner: string | undefined): Html {
 	return ui.foldable(
 		"Change the partner",

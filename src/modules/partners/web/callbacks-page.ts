@@ -70,7 +70,7 @@ const URL_FORM = declareForm({
 
 /** Secrets that were just made. Only the response to the form that made them shows them. */
 interface ShownSecrets {
-	/** The first secret. */
+	/** The first secret of the endpoint. */
 	first?: string;
 	/** A secret that is to replace the active one. */
 	prepared?: string;
@@ -110,8 +110,6 @@ function madeSecret(secret: string): Html {
 		html`<div class="stack-tight" data-shown-once><p><strong>Copy the signing secret now. This page will not show it again.</strong></p><p class="small soft">Every callback is signed with it. Check the signature with the receiver library, or with your own code.</p>${ui.copyable(secret, "Signing secret")}</div>`,
 	);
 }
-
-// The section with the callback URL.
 
 function urlSection(c: WebContext, view: CalledView | null): Html {
 	const { path } = calledPagesOf(c);
@@ -183,8 +181,6 @@ export async function removeUrl(c: WebContext, deps: PageDeps): Promise<Response
 	const removed = await removePostbackUrl(deps, partnerOf(c).public_id, actorOf(c));
 	return finish(c, urlPart(c), removed, (worked) => removedMessage("callback URL", worked));
 }
-
-// The section with the test callback.
 
 function testSection(c: WebContext, { path, query }: CalledView): Html {
 	const body = html`${ui.selectField({

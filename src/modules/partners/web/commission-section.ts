@@ -22,7 +22,6 @@ import { type Content, html } from "#core/web/ui.ts";
 import type { NamedPartnership } from "../store/partnerships.ts";
 import { readPartnershipHistory } from "../store/rates-on-record.ts";
 
-/** Id of the section. */
 const SECTION = "commission";
 
 const SOURCE_WORDS: Readonly<Record<CommissionSource, string>> = {
@@ -106,7 +105,10 @@ export async function commissionHistory(
 	});
 }
 
-/** Describes what a change of the rates leads to, such as "Lead: 8 % of the basket → 5.00 EUR for each conversion". Empty if nothing changes. */
+/**
+ * Describes what a change of the rates leads to, such as "Lead: 8 % of the basket → 5.00 EUR for each
+ * conversion". The result is empty if nothing changes.
+ */
 export function describeChange(
 	currency: string,
 	programme: ProgrammeCommissions,
@@ -124,7 +126,10 @@ export function describeChange(
 		.join(" ");
 }
 
-/** Lists the event types for which a side has a commission of its own, and last all others together. */
+/**
+ * Lists the event types for which a side has a commission of its own. The last row stands for all other
+ * types.
+ */
 function rowsOf(programme: ProgrammeCommissions, partnerships: readonly PartnershipRates[]): Row[] {
 	const named = EVENT_TYPES.filter((type) =>
 		[programme, ...partnerships].some(({ byType }) => byType[type] !== undefined),

@@ -33,7 +33,10 @@ export type AskedDays = ReturnType<typeof askDays>;
 /** Reads the period from the address. `hasSearch` is true if the page also has a search for partners. */
 export function askDays(c: WebContext, { clock }: Pick<WebDeps, "clock">, path: string, hasSearch = false) {
 	const zone = c.get("network").timeZone;
-	/** What a partner's sales are grouped by (breakdown-section.ts). Tabs choose it, and the form keeps it. */
+	/**
+	 * The key by which a partner's sales are grouped (breakdown-section.ts). Tabs choose the key, and the form
+	 * for the days keeps it.
+	 */
 	const by = SUB_TOTAL_KEYS.find((key) => key === c.req.query("by"));
 	const asked = ask(c, {
 		path,

@@ -53,8 +53,9 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 }
 
 /**
- * Returns what is known about a partner's person who applies for another programme. Of a person who signs in for
- * several partners only the address is known, because each of the partners could be meant.
+ * Returns what the service knows about a partner's person who applies for another programme. If the person
+ * signs in for several partners, only the email address is returned, because each of the partners could be
+ * meant.
  */
 function applicantOf(c: WebContext): { name?: string; email?: string; site?: string } {
 	const viewer = c.get("viewer");

@@ -109,7 +109,7 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 				{ title: "Partner", namesRow: true, cell: (partner) => nameCell(partner, days) },
 				...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
 			],
-			// The days are no filter of partners.
+			// The chosen days do not filter partners, so they do not change the text of an empty list.
 			none: search === undefined ? NONE_YET : NOT_FOUND,
 			noMatch: search === undefined ? NONE_YET : NOT_FOUND,
 		});

@@ -94,7 +94,7 @@ export const showPartnership = withPartnership((c, deps, partnership) =>
 	renderPartnership(c, deps, partnership),
 );
 
-/** What staff have typed and look at before they save it. */
+/** Commission that staff have typed, and look at in a preview before they save it. */
 interface Preview {
 	typed: Record<"shown" | keyof ReturnType<typeof rateValues> | "codes", string>;
 	rates: PartnershipRates;
@@ -135,7 +135,7 @@ async function renderPartnership(
 					)
 				: null,
 			next === null ? null : ui.message("warn", next),
-			// What was asked for comes first, because the form is longer than a screen.
+			// The table that staff have asked for comes first, because the form is longer than a screen.
 			...(preview === undefined ? [agreed, commissions] : [commissions, agreed]),
 			page.may(c, "manage") ? await commissionHistory(deps, programme, partnership) : null,
 			await linkSection(c, deps, partnershipPath(partnership), [partnership]),
@@ -167,7 +167,10 @@ function stateButtons(c: WebContext, partnership: NamedPartnership): Content {
 	return [conversions, button(endedAtMs === null ? END : RESUME)];
 }
 
-/** Shows what was agreed. People who manage the programme have a form for it, in which only staff see the commission. */
+/**
+ * Shows the agreed commission and coupon codes. People who manage the programme have a form for them, in
+ * which only staff see the commission.
+ */
 async function agreedSection(
 	c: WebContext,
 	{ store }: WebDeps,
