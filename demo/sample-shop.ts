@@ -1,5 +1,5 @@
-// The demo's shop as the sender of callbacks sees it. It is an HTTPS server. It
-// verifies every callback with the receiver library, as a real shop would, and can be made to answer 503.
+// The demo's shop as the sender of callbacks sees it, an HTTPS server. It verifies every callback with the
+// receiver library, as a real shop would, and can be made to answer 503.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";

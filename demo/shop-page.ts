@@ -1,9 +1,6 @@
-// The demo's shop as a buyer sees it, one page with one product. It stores the click ID like
-// examples/node/click.mjs, and its server reports the sale.
-//
-// Partner links can lead only to https addresses without a port, and a laptop has no certificate for a host
-// name. So the demo's links begin at this server. It forwards the click to the service, and replaces the
-// shop's name in the redirect with the address of this page.
+// The demo's shop as a buyer sees it, one page with one product. Partner links can lead only to https
+// addresses without a port, so the demo's links begin at this server. It forwards a click to the service, and
+// replaces the shop's name in the redirect with the address of this page.
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

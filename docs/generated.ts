@@ -232,7 +232,7 @@ function attemptOf(outcome: Outcome): AttemptOutcome {
 	};
 }
 
-/** A Monday morning. The calendar then ends on the next day. */
+/** Time of the first attempt in the example, a Monday morning, so that the calendar ends on the next day. */
 const FIRST_ATTEMPT_MS = Date.UTC(2026, 2, 2, 9);
 
 function retryCalendar(): string {

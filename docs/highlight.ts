@@ -14,7 +14,7 @@ export function languageName(fence: string): string | null {
 /** Returns the code as escaped markup with a span around each token. */
 export function highlight(code: string, fence: string): string {
 	if (fence !== "http") return hljs.highlight(code, { language: fence, ignoreIllegals: true }).value;
-	// The library guesses the language of an HTTP body. Ours are JSON.
+	// The library would guess the language of an HTTP body, but the bodies in the documents are all JSON.
 	const [head = "", ...bodies] = code.split(/(?=\n\n\{)/);
 	const { value } = hljs.highlight(head, { language: fence, ignoreIllegals: true });
 	return value + bodies.map((body) => highlight(body, "json")).join("");

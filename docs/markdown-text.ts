@@ -1,4 +1,4 @@
-// Writes Markdown: the pieces that generated parts and pages are made of.
+// Writes the pieces of Markdown of which generated parts and pages are made.
 
 export function fence(language: string, text: string): string {
 	return `\`\`\`${language}\n${text}\n\`\`\``;

@@ -15,9 +15,9 @@ import { fence, table } from "./markdown-text.ts";
 import { readSource } from "./source-files.ts";
 
 export interface Advice {
-	/** A numbered list. */
+	/** The causes of the problem, as a numbered list. */
 	causes: string;
-	/** A list of steps. */
+	/** The cure, as a list of steps. */
 	cure: string;
 	/** A paragraph about sending the request again. */
 	retry: string;

@@ -1,7 +1,6 @@
-// Renders the pages of the documentation and the highlighted examples into docs/rendered/, which is not in git. npm runs
-// this program at the end of `npm ci` (its script `prepare`), so that the service never loads the renderer and the
-// highlighter. Each page is rendered twice: as HTML for people, and as Markdown for programs. The server fills in the
-// brand, the address and a few slots: see src/core/web/docs/docs-pages.ts.
+// Renders the pages of the documentation and the highlighted examples into docs/rendered/, which is not in
+// git. npm runs this program at the end of `npm ci` (its script `prepare`), so that the service never loads
+// the renderer. Each page is rendered as HTML for people and as Markdown for programs.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { EXPLAINED_CODES } from "#core/domain/fault.ts";
@@ -71,7 +70,10 @@ function renderPage(path: string, source: string, markdown: string): (readonly [
 	];
 }
 
-/** Writes the example programs of a role in every language, each with the language before it. */
+/**
+ * Writes the example programs of a role in every language. The name of the language stands before each
+ * program.
+ */
 function writeExamples(name: string): string {
 	const role = EXAMPLE_ROLES.find((known) => known === name);
 	if (role === undefined) throw new Error(`there are no examples of the role ${name}`);

@@ -130,7 +130,7 @@ async function findUncommitted(root: string): Promise<string[]> {
 /** Maximum number of failed tests whose names are printed. */
 const MOST_NAMED = 10;
 
-/** Returns the names of the failed tests. */
+/** Returns the names of the failed tests from the output of `npm test`. */
 function findFailed(error: unknown): string[] {
 	const output = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
 	const [, failed = ""] = output.split("failing tests:");

@@ -28,12 +28,10 @@ function nextOf(rows: readonly { id: number }[]): Position | null {
 	return last === undefined || rows.length < BATCH_ROWS ? null : String(last.id);
 }
 
-/** Returns the ids of rows, and one that no row has, because neither database accepts an empty list. */
+/** Returns the ids of the rows and an id that no row has, because neither database accepts an empty list. */
 function idsOf(rows: readonly { id: number }[]): number[] {
 	return [NO_ID, ...rows.map(({ id }) => id)];
 }
-
-// What an erasure removes at once.
 
 /** Removes what lets a person sign in, and what waits for them. Their sessions and links have ended already. */
 export async function removeAccountOf(trx: Db, personId: number): Promise<void> {
@@ -52,7 +50,7 @@ export async function removeInvitations(trx: Db, emails: readonly string[]): Pro
 	await trx.deleteFrom("applications").where("email", "in", emails).execute();
 }
 
-/** Removes what a partner entered, except what other rows refer to. */
+/** Removes the rows that a partner entered, except those to which other rows refer. */
 export async function removePartnerRows(trx: Db, partnerId: number): Promise<void> {
 	await trx.deleteFrom("partner_people").where("partner_id", "=", partnerId).execute();
 	await trx.deleteFrom("sign_in_links").where("partner_id", "=", partnerId).execute();
@@ -84,8 +82,6 @@ export async function removeReceiverRows(trx: Db, receiverId: ReceiverId): Promi
 		await trx.deleteFrom(table).where("receiver_id", "=", receiverId).execute();
 	}
 }
-
-// What the walks remove.
 
 export async function eraseLinks(trx: Db, partnerId: number, position: Position): Next {
 	const links = await trx
@@ -137,7 +133,7 @@ export async function eraseCredits(trx: Db, partnerId: number, position: Positio
 		.updateTable("credits")
 		.set({ sub_1: "", sub_2: "", sub_3: "" })
 		.where("conversion_id", "in", ids)
-		// The sale may be credited to another partner since.
+		// The sale may have been credited to another partner since the row was read.
 		.where("partnership_id", "=", partnership.id)
 		.where((eb) => eb.or([eb("sub_1", "<>", ""), eb("sub_2", "<>", ""), eb("sub_3", "<>", "")]))
 		.execute();
@@ -183,7 +179,7 @@ export async function eraseCallbacks(trx: Db, receiverId: ReceiverId, position: 
 		const erased = eraseSubIds(body);
 		if (erased !== body) await trx.updateTable("events").set({ body: erased }).where("id", "=", id).execute();
 	}
-	// The signature is of the body that was sent.
+	// The signature was computed from the body that was sent, so it is removed together with the body.
 	const erased = { answer: null, detail: null, nonce: null, signature: null };
 	await trx.updateTable("attempts").set(erased).where("delivery_id", "in", idsOf(events)).execute();
 	return nextOf(events);
@@ -209,7 +205,7 @@ export async function removeMails(trx: Db, emails: readonly string[]): Next {
 	return null;
 }
 
-/** Removes the references of programs of the network to what is erased. */
+/** Removes the references that programs of the network gave to the erased resources. */
 export async function removeReferences(trx: Db, resources: readonly string[]): Next {
 	await trx
 		.deleteFrom("api_references")
@@ -219,7 +215,7 @@ export async function removeReferences(trx: Db, resources: readonly string[]): N
 	return null;
 }
 
-/** Removes addresses from the notices that name who was mailed. */
+/** Removes addresses from notices that name the people who were mailed. */
 export async function eraseNotices(trx: Db, erase: Eraser, position: Position): Next {
 	const notices = await trx
 		.selectFrom("notices")
@@ -241,7 +237,10 @@ export async function eraseNotices(trx: Db, erase: Eraser, position: Position): 
 	return nextOf(notices);
 }
 
-/** Removes names and addresses from what pages show of uploaded files. Their lines are removed some days after the end. */
+/**
+ * Removes names and addresses from the columns of jobs that pages show. The lines of a job are removed some
+ * days after its end.
+ */
 export async function eraseJobs(trx: Db, erase: Eraser, position: Position): Next {
 	const erased = (job: { file_name: string | null; list_query: string | null; summary: string | null }) => ({
 		file_name: eraseIn(job.file_name, erase),
@@ -266,7 +265,7 @@ export async function eraseJobs(trx: Db, erase: Eraser, position: Position): Nex
 	return nextOf(jobs);
 }
 
-/** Changes audit entries. `change` gets a batch and returns each entry as it shall be. */
+/** Changes audit entries. `change` gets a batch of entries and returns them with their new texts. */
 export async function eraseAudit(
 	trx: Db,
 	change: (entries: readonly AuditEntry[]) => Promise<readonly AuditEntry[]>,
@@ -304,7 +303,7 @@ function eraseIn(text: string | null, erase: Eraser): string | null {
 	return text === null ? null : erase(text);
 }
 
-/** Returns those of the subjects of audit entries that belong to the partner. */
+/** Returns the subjects of audit entries that belong to the partner. */
 export async function findSubjectsOfPartner(
 	db: Db,
 	{ id, public_id }: { id: number; public_id: string },
@@ -325,8 +324,6 @@ export async function findSubjectsOfPartner(
 		.execute();
 	return new Set([public_id, ...[...partnerships, ...statements].map(({ subject }) => subject)]);
 }
-
-// What an erasure has to know.
 
 /** Returns the details of a person's audit entries of these actions, and those of entries about a subject. */
 export function listAuditDetails(
@@ -358,8 +355,6 @@ export async function listLinkCodes(db: Db, partnerId: number): Promise<string[]
 		.execute();
 	return links.map(({ code }) => code);
 }
-
-// The texts of issued statements, which stay for the legal period.
 
 /**
  * Removes the parties, texts and sub IDs of a statement of an erased partner that was issued before a year. Returns false

@@ -33,13 +33,16 @@ export function listErasures(db: Db, request: PageRequest): Promise<ListPage<Era
 	return readListPage(walkNewest(db, db.selectFrom("erasures").selectAll(), "erasures.id"), request);
 }
 
-/** Returns the public ids of all who were erased, in the order of the erasures. */
+/** Returns the public ids of all erased people and partners, in the order of the erasures. */
 export async function listErasedIds(db: Db): Promise<string[]> {
 	const erasures = db.selectFrom("erasures").select("public_id").orderBy("id");
 	return (await erasures.execute()).map(({ public_id }) => public_id);
 }
 
-/** Returns those of the ids that a person or partner has. It also works with the schema of earlier versions. */
+/**
+ * Returns the given ids that belong to a person or partner. The query also works with the schema of earlier
+ * versions.
+ */
 export async function listPresentIds(db: Db, publicIds: readonly string[]): Promise<ReadonlySet<string>> {
 	const asked = ["", ...publicIds];
 	const people = db.selectFrom("people").select("public_id").where("public_id", "in", asked);

@@ -9,7 +9,7 @@ import { EVER } from "#modules/partners/store/clicks.ts";
 
 const BATCH_ROWS = 500;
 
-/** Yields a list in the order of its ids. */
+/** Yields the rows of a list in the order of their ids. The rows are read in batches. */
 async function* inBatches<Row extends { id: number }>(
 	read: (afterId: number, limit: number) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Omit<Row, "id">[]> {
@@ -23,8 +23,6 @@ async function* inBatches<Row extends { id: number }>(
 	}
 }
 
-// Data of a person.
-
 export async function findAccountFacts(db: Db, personId: number) {
 	const password = db.selectFrom("passwords").select("changed_at_ms").where("person_id", "=", personId);
 	const authenticator = db
@@ -37,7 +35,10 @@ export async function findAccountFacts(db: Db, personId: number) {
 	};
 }
 
-/** Returns links and invitations for the person or their addresses, and those that they made. */
+/**
+ * Returns the links and invitations for a person or for the person's addresses, and those that the person
+ * made.
+ */
 export function listLinksOf(db: Db, personId: number, emails: readonly string[]) {
 	return db
 		.selectFrom("sign_in_links")
@@ -155,8 +156,6 @@ function readAudit(db: Db) {
 		.select(["people.kind", "programmes.name as programme"])
 		.orderBy("audit_entries.id");
 }
-
-// Data of a partner.
 
 export function listPartnershipIds(db: Db, partnerId: number): Promise<{ id: number }[]> {
 	const partnerships = db.selectFrom("partnerships").select("id").where("partner_id", "=", partnerId);

@@ -1,5 +1,3 @@
-// Erasures of people and partners.
-
 import type { Generated, Selectable } from "kysely";
 
 declare module "#core/store/schema/tables.ts" {
@@ -20,7 +18,7 @@ export interface ErasuresTable {
 	/** Id of the person or partner. */
 	subject_id: number;
 	public_id: string;
-	/** The person who erased them, or null for the command line. */
+	/** The person who carried out the erasure, or null for the command line. */
 	erased_by: number | null;
 	erased_at_ms: number;
 	/** Names and addresses that the chore looks for, sealed. Null once the erasure is finished. */

@@ -1,5 +1,3 @@
-// The dependencies of the use cases about personal data.
-
 import type { AccountsDeps } from "#core/people/deps.ts";
 import type { Log } from "#core/ports.ts";
 

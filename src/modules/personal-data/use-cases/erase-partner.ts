@@ -29,7 +29,7 @@ export interface PartnerPreview {
 	erasedPeople: readonly Person[];
 	/** People who keep their account, because they belong to another partner or to a programme. */
 	keptPeople: readonly Person[];
-	/** A refusal says why the partner cannot be erased. */
+	/** Whether the partner can be erased. A refusal says why not. */
 	judged: Result<true>;
 }
 

@@ -32,7 +32,7 @@ export interface PersonPreview {
 	/** Partners that the person signs in for. */
 	partners: readonly { name: string; publicId: string; isAlone: boolean }[];
 	ending: Awaited<ReturnType<typeof previewEnding>>;
-	/** A refusal says why the person cannot be erased. */
+	/** Whether the person can be erased. A refusal says why not. */
 	judged: Result<true>;
 }
 
@@ -59,7 +59,7 @@ export async function erasePerson(
 	actor: Eraser,
 	publicId: string,
 	keptKeys: readonly string[],
-	/** Names under which the person is known besides the one of the account. */
+	/** Names of the person besides the name of the account. */
 	otherNames: readonly string[] = [],
 ): Promise<Result<Erasure>> {
 	const { store } = deps;
@@ -87,7 +87,7 @@ export async function erasePerson(
 	return erased;
 }
 
-/** Refuses the erasure of a person who must stay. The caller must hold the locks if it depends on this. */
+/** Refuses the erasure of a person who must stay. A caller that acts on the answer must hold the locks. */
 async function judgePerson(db: Db, person: Person): Promise<Result<true>> {
 	const { id, kind, email, erased_at_ms: erasedAtMs } = person;
 	if (erasedAtMs !== null) {
@@ -106,7 +106,10 @@ async function judgePerson(db: Db, person: Person): Promise<Result<true>> {
 	return succeed(true);
 }
 
-/** Erases a person in the caller's transaction, which holds the access lock and has checked that it may. */
+/**
+ * Erases a person in the caller's transaction. The caller must hold the access lock, and must have checked
+ * that the person can be erased.
+ */
 export async function eraseAccount(
 	trx: Db,
 	deps: Pick<PrivacyDeps, "clock" | "random" | "keyRing">,
@@ -137,7 +140,7 @@ export async function eraseAccount(
 		deactivated_at_ms: person.deactivated_at_ms ?? nowMs,
 		erased_at_ms: nowMs,
 	});
-	// The account has given up the address by now. Mails to addresses that have an account stay.
+	// The account no longer has the address here. Mails to the address of an account would stay.
 	await removeMails(trx, words.emails);
 	for (const { programmeId, role } of roles) {
 		const note = { personId: erasedBy, programmeId, action: "person.removed" } as const;

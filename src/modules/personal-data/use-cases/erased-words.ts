@@ -42,11 +42,11 @@ export async function findWordsOfPerson(
 /** Returns the names that a partner has or had, the codes of its links, and addresses that were invited to it. */
 export async function findWordsOfPartner(db: Db, partner: Partner): Promise<Found> {
 	const entries = await listAuditDetails(db, ["partner.changed"], { subject: partner.public_id });
-	// The names may contain anything, so a name with an arrow is found only up to that.
+	// A former name that contains an arrow is found only up to that arrow.
 	const former = entries.flatMap(({ detail }) => /^name: (.+?) → /.exec(detail ?? "")?.[1] ?? []);
 	const emails: string[] = [];
 	for (const { email } of await listPartnerInvitations(db, partner.id)) {
-		// A person with an account is erased on their own.
+		// A person with an account needs an erasure of their own.
 		if ((await findPersonByEmail(db, email)) === undefined) emails.push(email);
 	}
 	return {

@@ -1,7 +1,6 @@
-// The work that follows an erasure. It walks the tables that may name the person or partner, in small transactions, each of
-// which also stores the position. So a restart continues where a killed process stopped, and two processes do no harm to
-// each other. All tables are walked twice. A process may have begun something before the erasure, such as a callback, a
-// mail or an import, and stores it after the first walk has passed.
+// The work that follows an erasure. It walks the tables that may name the person or partner in small
+// transactions, which also store the position, so that a restart continues there. All tables are walked
+// twice, because a process may have begun something before the erasure that it stores after the first walk.
 
 import {
 	createEraser,

@@ -17,7 +17,7 @@ import { jsonFile, readable, type Section } from "./json-file.ts";
 
 export interface Export {
 	fileName: string;
-	/** The parts of the file. Each is read from the database when it is asked for. */
+	/** The parts of the file. A part is read from the database when the reader asks for it. */
 	parts: AsyncGenerator<string>;
 }
 
@@ -130,7 +130,7 @@ async function readSections(deps: PrivacyDeps, person: Person, nowMs: number): P
 	];
 }
 
-/** Yields audit entries. `selfId` is the person whose name may be told, or null for nobody. */
+/** Yields audit entries. `selfId` is the person whose name the export may contain, or null for nobody. */
 export async function* readEntries(
 	db: Db,
 	by: Parameters<typeof rows.readAuditOf>[1],

@@ -7,7 +7,7 @@ import { monthIn } from "#modules/accounts/domain/statement.ts";
 import { findTimeZone } from "#modules/partners/store/sale-news.ts";
 import { eraseOldStatement } from "../store/erased-rows.ts";
 
-/** Resolves to the number of statements. */
+/** Removes the texts of all statements whose legal period has ended. Resolves to the number of statements. */
 export async function eraseOldStatements(
 	{ store, clock }: { store: Store; clock: Clock },
 	years: number,

@@ -43,12 +43,15 @@ export const ERASE_FORM = declareForm({
 	},
 });
 
-/** Returns the fields with which staff show again that they are who they are, because an erasure cannot be undone. */
+/** Returns the fields with which staff prove again who they are, because an erasure cannot be undone. */
 export function proofFields(c: WebContext) {
 	return ["currentPassword", ...(viewerOf(c).hasAuthenticator ? (["code"] as const) : [])] as const;
 }
 
-/** Shows a refused erasure at its field, or above the page. The code is not shown again, because it may be used up. */
+/**
+ * Shows the refusal of an erasure at the field that caused it, or above the page. The code is not shown
+ * again, because it may be used up.
+ */
 export function refuseErasure(
 	c: WebContext,
 	refused: { ok: false; fault: Fault },

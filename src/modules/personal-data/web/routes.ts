@@ -1,4 +1,4 @@
-// The routes of what is stored about people and partners, and of their erasure.
+// The routes of the pages about personal data and its erasure.
 
 import * as paths from "#core/web/paths.ts";
 import { form, page, type Route } from "#core/web/routes.ts";

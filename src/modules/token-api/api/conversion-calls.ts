@@ -163,7 +163,7 @@ const DECISION_MOMENTS = ["decidedFrom", "decidedBefore"] as const;
 const MOMENTS = ["recordedFrom", "recordedBefore", ...SALE_MOMENTS, ...DECISION_MOMENTS] as const;
 type Moment = (typeof MOMENTS)[number];
 
-/** Maximum number of partnerships that a filter may match, as on the page. */
+/** Maximum number of partnerships that a filter may match, as on the page of conversions. */
 const MAX_PARTNERSHIPS = 100;
 
 async function readFilter(db: Db, query: Query): Promise<Result<ConversionFilter>> {
@@ -207,13 +207,16 @@ async function findPartnershipIds(
 	return refuse("invalid_field", text, "partnerId");
 }
 
-/** Returns the name of a filter by time that no index serves without a programme, or undefined. */
+/**
+ * Returns the name of a time filter that needs a programme because no index serves it otherwise, or undefined
+ * if there is none.
+ */
 function findUnindexed(
 	{ programId, partnerId }: Query,
 	times: Readonly<Partial<Record<Moment, number>>>,
 ): Moment | undefined {
 	if (programId !== undefined) return undefined;
-	// The sales of a partner have an index by their time. Decisions have one by programme only.
+	// An index serves the times of a partner's sales. Times of decisions are indexed by programme only.
 	const unindexed = partnerId === undefined ? [...SALE_MOMENTS, ...DECISION_MOMENTS] : DECISION_MOMENTS;
 	return unindexed.find((name) => times[name] !== undefined);
 }
@@ -225,7 +228,7 @@ function refuseUnindexed(name: Moment): ReturnType<typeof refuse> {
 	return refuse("invalid_field", text, name);
 }
 
-/** Returns the order of a list with these filters, as on the page. */
+/** Returns the order in which a list with these filters is sorted, as on the page of conversions. */
 function sortOf(query: Query): ConversionSort {
 	if (query.decidedFrom !== undefined || query.decidedBefore !== undefined) {
 		return { by: "decision", direction: "desc" };

@@ -7,7 +7,7 @@ import { REFERENCE } from "./fields.ts";
 import { type RouteWords, route, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
 import { createOnce } from "./transaction.ts";
 
-/** What a call creates, after its fields were checked. */
+/** The resource that a call creates, after the fields of the call were checked. */
 export interface Creation<Created, Shown> {
 	/** Name under which references are stored; the operationId by default. */
 	kind?: string;
@@ -20,7 +20,7 @@ export interface Creation<Created, Shown> {
 	show(id: string, created: Created | null): Result<Shown> | Promise<Result<Shown>>;
 }
 
-/** Returns what a call creates. The type of `Created` follows from `create`. */
+/** Returns its argument, so that the compiler infers the type `Created` from `create`. */
 export function creation<Created, Shown>(
 	form: Creation<Created, Shown>,
 ): { ok: true; value: Creation<Created, Shown> } {

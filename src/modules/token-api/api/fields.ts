@@ -47,7 +47,10 @@ export const RATE = z
 	})
 	.meta({ id: "Rate", description: "A percentage of the basket value plus a fixed amount." });
 
-/** A percentage in a request. Another text is refused with the code that a percentage above 100 has. */
+/**
+ * A percentage in a request. A text that is no percentage is refused with the same code as a percentage above
+ * 100.
+ */
 const PERCENT_INPUT = z
 	.string()
 	.refine((text) => PERCENT.test(text) && Number(text) <= 100, {
@@ -65,14 +68,14 @@ export function showRate({ percent, fixed }: Rate): z.output<typeof RATE> {
 	return { percent: shortenRate(percent), fixed };
 }
 
-/** Writes a rate as forms have it, for the use case that parses it. */
+/** Writes a rate as people type it into forms, for the use case that parses it. */
 export function rateText({ percent, fixed }: z.output<typeof RATE_INPUT>, currency: string): string {
 	return `${percent} % + ${fixed} ${currency}`;
 }
 
 /**
- * Names the field of a refusal as the caller sent it. Use cases name it as the form of their page does. `names` has the
- * name in the call for each name that differs.
+ * Returns the refusal with the name of the field as the caller sent it. Use cases name a field as the form of
+ * their page does. `names` has the name in the call for each name that differs.
  */
 export function nameWireField(
 	refused: { ok: false; fault: Fault },

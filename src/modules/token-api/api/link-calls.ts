@@ -47,7 +47,7 @@ export function showPartnerLink(
 
 type LinkFields = z.output<z.ZodObject<typeof LINK_INPUT>>;
 
-/** Returns how a link of a partnership is created. */
+/** Returns the creation of a link of a partnership. */
 export function linkCreation(
 	deps: TokenApiDeps,
 	partnership: NamedPartnership,

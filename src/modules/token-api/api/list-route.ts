@@ -1,4 +1,5 @@
-// A call that lists something in pages. The filters are its own; the size of a page and the cursor are the same in all lists.
+// A call that lists something in pages. Each list has filters of its own, and all lists have the same page
+// sizes and cursors.
 
 import * as z from "zod";
 import { EXAMPLE_CURSOR } from "#core/api/sale-fields.ts";
@@ -22,7 +23,7 @@ export const LIMIT = z
 	})
 	.optional();
 
-/** The query of every list. */
+/** Parameters in the query of every list. */
 const PAGE_QUERY = {
 	limit: LIMIT,
 	cursor: z
@@ -40,7 +41,7 @@ interface PageQuery {
 	cursor?: string | undefined;
 }
 
-/** A list with the filters of a call. */
+/** A list that a call has opened with its filters. */
 export interface OpenedList<Item> {
 	/** Name of the list with its owner and order. A cursor works only in the list of its name. */
 	name: string;
@@ -52,7 +53,7 @@ interface ListDefinition<Filters extends z.ZodRawShape, Item extends z.ZodType> 
 	item: Item;
 	/** What a page contains, such as "partners". */
 	noun: string;
-	/** Checks the filters. */
+	/** Checks the filters of a call, and opens the list. */
 	open(
 		call: TokenCall<z.output<z.ZodObject<Filters>>, unknown>,
 		deps: TokenApiDeps,

@@ -109,7 +109,9 @@ export function openStatements(
 	};
 }
 
-/** Answers one statement with its lines. With `partnerId` it must belong to that partner. */
+/**
+ * Answers one statement with its lines. If `partnerId` is given, the statement must belong to that partner.
+ */
 export async function answerStatement(
 	{ store }: Pick<TokenApiDeps, "store">,
 	publicId: string,

@@ -37,7 +37,6 @@ import {
 } from "./money-calls.ts";
 import { route, type TokenApiDeps, type TokenCall, type TokenRoute } from "./route.ts";
 
-/** Returns the id of the partner to which the token belongs. */
 function partnerIdOf({ token }: Pick<TokenCall<unknown, unknown>, "token">): number {
 	if (token.partner_id === null) throw new Error("a call of a partner with a token of the network");
 	return token.partner_id;

@@ -49,7 +49,6 @@ function showPartner(partner: Partner): z.output<typeof PARTNER> {
 	return { id, name, site, createdAt: isoTime(createdAtMs), archivedAt: timeOrNull(archivedAtMs) };
 }
 
-/** Finds the partner with this public id. */
 export async function findNamedPartner(db: Db, publicId: string): Promise<Result<Partner>> {
 	const partner = await findPartner(db, publicId);
 	return partner === undefined ? refusalOf("unknown_partner", { id: publicId }) : succeed(partner);

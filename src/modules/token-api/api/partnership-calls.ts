@@ -44,7 +44,6 @@ import { resource } from "./resource.ts";
 import type { TokenApiDeps, TokenRoute } from "./route.ts";
 
 const PATH = "/v1/network/partnerships";
-/** Path of one partnership. */
 export const PARTNERSHIP_PATH = `${PATH}/{partnershipId}`;
 
 const EVENT_COMMISSIONS = z.array(z.strictObject({ eventType: z.enum(EVENT_TYPES), commission: RATE }));
@@ -130,7 +129,10 @@ const partnership = resource({
 	},
 });
 
-/** Saves fields as the form of the page has them. `shown` are those that the form showed before. */
+/**
+ * Saves fields in the form in which the page of the partnership sends them. `shown` has the values from
+ * before the change.
+ */
 async function save(
 	{ programme_id: programmeId, public_id: publicId }: NamedPartnership,
 	deps: TokenApiDeps,
@@ -158,7 +160,7 @@ const COMMISSION_CHANGE = z
 	})
 	.partial();
 
-/** Writes the given commissions as the form has them. */
+/** Converts the given commissions to the texts of the page's form. */
 function typedCommission(
 	{ commission, eventRates }: z.output<typeof COMMISSION_CHANGE>,
 	currency: string,

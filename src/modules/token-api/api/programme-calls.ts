@@ -53,7 +53,10 @@ const DAYS = z
 	.min(0)
 	.meta({ examples: [30] });
 
-/** One host. The form of the page has all of them in one text, separated by commas or white space. */
+/**
+ * A single host. Commas and white space are refused, because the form of the page separates several hosts
+ * with them.
+ */
 const HOST = z.string().regex(/^[^\s,]+$/, "must be one host, without commas and spaces");
 
 const PARTNER_SETTINGS = z
@@ -297,7 +300,7 @@ function definedOf<Fields extends object>(
 	return Object.fromEntries(given) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 }
 
-/** Writes the given settings as the form has them. */
+/** Converts the given settings to the texts of the page's form. */
 function typedSettings(settings: z.output<typeof SETTINGS_CHANGE>): Partial<PartnerTermsInput> {
 	const box = (isTicked: boolean | undefined) => (isTicked === undefined ? undefined : isTicked ? "on" : "");
 	return definedOf({

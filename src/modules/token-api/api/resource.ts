@@ -1,4 +1,5 @@
-// Calls about one resource that its path names: showing it, and changes that are answered with the resource as it is then.
+// Calls about one resource that the path names. A call shows the resource, or changes it and answers its new
+// state.
 
 import type * as z from "zod";
 import { type Result, succeed } from "#core/domain/fault.ts";
@@ -10,7 +11,7 @@ import { ifUnchanged } from "./transaction.ts";
 interface ResourceDefinition<Schema extends z.ZodType, Row> {
 	/** Path of one resource, such as "/v1/network/partners/{partnerId}". */
 	path: string;
-	/** Name of the id in the path. */
+	/** Name of the parameter in the path that has the id. */
 	id: string;
 	noun: string;
 	schema: Schema;

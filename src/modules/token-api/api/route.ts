@@ -58,10 +58,10 @@ export interface TokenRoute extends TokenCallDescription {
 	handle(call: TokenCall<unknown, unknown>, deps: TokenApiDeps): Promise<Result<TokenAnswer<unknown>>>;
 }
 
-/** Words about a call that every form of call takes. */
+/** Description of a call that all kinds of calls take. */
 export interface RouteWords
 	extends Pick<TokenCallDescription, "path" | "right" | "operationId" | "summary" | "description"> {
-	/** Kinds of faults besides those of every call of this form. */
+	/** Kinds of faults of this call, besides those of every call of its kind. */
 	faults?: TokenCallDescription["faults"];
 }
 

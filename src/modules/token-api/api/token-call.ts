@@ -121,7 +121,7 @@ function ownerOf({ id, partner_id: partnerId }: KnownToken["token"]): string {
 	return partnerId === null ? `token:${id}` : `partner:${partnerId}`;
 }
 
-/** Returns the fault for a failure on our side, in words for a caller that does not sign. */
+/** Returns the fault for a failure of the service, in words for a caller that does not sign requests. */
 function failureOf(error: unknown): Fault {
 	const repeat =
 		"Send the request again. If it creates something, send its reference again, so that nothing is created twice.";

@@ -1,6 +1,6 @@
-// Adds two promises of the API to the transaction of a use case: a resource that has not changed since the caller read it
-// (If-Match), and a resource that is created once for each reference of the caller. They travel with the actor, and
-// `transactAs` checks them in the transaction of the change.
+// Adds two promises of the API to the transaction of a use case: a resource that has not changed since the
+// caller read it (If-Match), and a resource that is created once for each reference of the caller. The
+// promises are attached to the actor, and `transactAs` checks them in the transaction of the change.
 
 import { type Result, refusalOf, succeed } from "#core/domain/fault.ts";
 import { sha256Hex } from "#core/domain/signature.ts";
@@ -28,7 +28,6 @@ export function ifUnchanged(
 }
 
 export interface CreatedResource<Created> {
-	/** Id of the resource. */
 	id: string;
 	/** The result of the use case, or null if an earlier call with the same reference created the resource. */
 	result: Created | null;

@@ -1,5 +1,3 @@
-// The references of callers of the APIs of the network and of partners.
-
 declare module "#core/store/schema/tables.ts" {
 	interface Schema {
 		api_references: ApiReferencesTable;

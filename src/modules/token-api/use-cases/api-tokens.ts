@@ -96,7 +96,6 @@ export async function issueToken(
 	);
 }
 
-/** Revokes a token of this owner. */
 export async function revokeToken(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	actor: SignedInPerson,

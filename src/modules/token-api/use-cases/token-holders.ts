@@ -52,7 +52,7 @@ export function createTokenHolders({ store, clock }: Pick<AccountsDeps, "store" 
 		load: (hash: string) => batcher.add(hash),
 	});
 	store.onChange(cache.invalidate);
-	/** Times of the last stored uses, by token id. A cached row may have an older one. */
+	/** Times of the last stored uses, by token id. A cached token may have an older time. */
 	const notedAtMs = new Map<number, number>();
 	return {
 		async find(authorization) {
