@@ -11,19 +11,13 @@ import { subjectOf } from "../conversions/batch.ts";
 import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
-import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { API_FAULT_CODES, type Fault, type Result } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
 import { isoTime } from "../domain/time.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { AMOUNT, idOf, UTC_TIME } from "./answer-fields.ts";
-import {
-	CURRENCY_PATTERN,
-	EXAMPLE_CONVERSION_ID,
-	EXAMPLE_ORDER_ID,
-	EXAMPLE_PROGRAM_ID,
-} from "./sale-fields.ts";
+import { CONVERSION_FIELDS } from "./conversion-fields.ts";
+import { composeExample } from "./openapi/composed-example.ts";
 
 /** An endpoint's answer to a call that it accepted. */
 export interface Answer {
@@ -53,83 +47,16 @@ export interface Answer {
 
 export type Outcome = RecordOutcome | DecisionOutcome | RefundOutcome;
 
-export const CONVERSION_ID = idOf("cnv").meta({
-	description: "The conversion's ID.",
-	examples: [EXAMPLE_CONVERSION_ID],
+const CONVERSION_SHAPE = z.strictObject(CONVERSION_FIELDS);
+
+/** The conversion of all examples when it has just been recorded, composed from the examples of its fields. */
+export const EXAMPLE_CONVERSION = CONVERSION_SHAPE.parse(composeExample(CONVERSION_SHAPE));
+
+export const CONVERSION = CONVERSION_SHAPE.meta({
+	id: "Conversion",
+	description: "A conversion as it is now.",
+	examples: [EXAMPLE_CONVERSION],
 });
-
-/** Fields that a conversion and the body of a callback have in common. */
-export const SUBJECT_FIELDS = {
-	orderId: z.string().meta({ description: "The shop's own order ID.", examples: [EXAMPLE_ORDER_ID] }),
-	programId: idOf("prg").meta({
-		description: "The programme that the conversion belongs to.",
-		examples: [EXAMPLE_PROGRAM_ID],
-	}),
-	eventType: z.enum(EVENT_TYPES).describe("The kind of conversion."),
-	basketValue: AMOUNT.describe("The order's value without refunds, with exactly the currency's decimals."),
-	commission: AMOUNT.describe(
-		"The affiliate's commission, by the rates that applied when the conversion was recorded.",
-	),
-	networkFee: AMOUNT.describe(
-		"The network's fee, by the rates that applied when the conversion was recorded.",
-	),
-	currency: z
-		.string()
-		.regex(new RegExp(CURRENCY_PATTERN))
-		.meta({ description: "ISO 4217 code.", examples: ["EUR"] }),
-	test: z.boolean().describe("True for a test conversion."),
-	occurredAt: UTC_TIME.describe("The time of the sale."),
-};
-
-const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
-
-export const CONVERSION = z
-	.strictObject({
-		id: CONVERSION_ID,
-		orderId,
-		programId,
-		status: z
-			.enum(STATUSES)
-			.describe(
-				"The current status. `PARKED` (reported by a browser, and waiting for the shop's server) and `EXPIRED` (not confirmed in time) never appear in a callback.",
-			),
-		eventType,
-		...amounts,
-		reason: z.enum(REASONS).nullable().describe("Why it was rejected or reversed; null otherwise."),
-		test,
-		source: z
-			.enum(SOURCES)
-			.describe(
-				"Who reported the sale. `postback`: the shop's server, by its own signed request to us. `pixel`: a browser. `test`: a test conversion. `import`: it was decided in other software before, and no callback announced it.",
-			),
-		pixelBasketValue: AMOUNT.nullable().meta({
-			description: "The value that the browser's pixel reported, or null if there was no pixel call.",
-			examples: [null],
-		}),
-		refundedValue: AMOUNT.describe(
-			"The sum of all partial refunds. `basketValue` is what is left. A refund of everything that was left is a reversal, and is not in this sum.",
-		),
-		decidedBy: z
-			.enum(DECIDERS)
-			.nullable()
-			.describe(
-				"Who approved, rejected or reversed the conversion: the shop, the review team, or the approval window. Null before that, and if it was decided in other software.",
-			),
-		occurredAt,
-		createdAt: UTC_TIME.describe(
-			"The time at which the conversion was recorded, or first reported by a pixel.",
-		),
-		updatedAt: UTC_TIME.describe(
-			"The time of the last change. It is later than `createdAt` exactly if the conversion changed after that.",
-		),
-		approvesAt: UTC_TIME.nullable().describe(
-			"The time at which a `RECORDED` conversion is approved automatically. Null otherwise, and while only a pixel has reported it.",
-		),
-		expiresAt: UTC_TIME.nullable().describe(
-			"The time at which a `PARKED` conversion expires. Null otherwise.",
-		),
-	})
-	.meta({ id: "Conversion", description: "A conversion as it is now." });
 export type ConversionBody = z.output<typeof CONVERSION>;
 
 /**

@@ -5,16 +5,16 @@ import * as z from "zod";
 import { BASKET_RULES, basketSentence, describeBasketValue } from "../domain/basket-rule.ts";
 import { succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { SUBJECT_FIELDS } from "./answers.ts";
+import { CONVERSION_FIELDS } from "./conversion-fields.ts";
 import { answer, type SignedRoute } from "./route.ts";
 import type { Endpoint } from "./signed-call.ts";
 
 const ONE_PROGRAMME = z
 	.strictObject({
 		programme: z.strictObject({
-			id: SUBJECT_FIELDS.programId.describe("The programme's ID."),
+			id: CONVERSION_FIELDS.programId.describe("The programme's ID."),
 			name: z.string().meta({ description: "The programme's name.", examples: ["Garden Shop"] }),
-			currency: SUBJECT_FIELDS.currency,
+			currency: CONVERSION_FIELDS.currency,
 			basketRule: z.enum(BASKET_RULES).meta({
 				description:
 					"What `basketValue` of a sale contains. `TOTAL`: the total that the customer pays, with VAT and shipping, after discounts. `TOTAL_NET`: the same without VAT. `GOODS`: the goods alone, with VAT, after discounts. `GOODS_NET`: the goods alone, without VAT, after discounts.",

@@ -6,7 +6,7 @@ import type { NetworkFace } from "../../store/network-cache.ts";
 import { PROBLEM } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
 import type { ApiCall } from "../route.ts";
-import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
+import { explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
 import { describePaths } from "./operation.ts";
 import type { ApiTag, JsonSchema, OpenApiDocument } from "./specification.ts";
@@ -60,15 +60,11 @@ export function describeApi(instance: Instance, api: ApiDescription): OpenApiDoc
 
 function namedSchemas({ calls, webhooks }: ApiDescription): Record<string, JsonSchema> {
 	const answers = calls.flatMap((call) => Object.values(call.answers));
-	const schemas = componentSchemas([
+	return componentSchemas([
 		PROBLEM,
 		...answers.flatMap(({ schema = [], mentions = [] }) => [schema, mentions].flat()),
 		...webhooks.flatMap(({ bodies }) => bodies),
 	]);
-	// The example is added here, because it has the type of the schema, and the schema definition cannot refer
-	// to it.
-	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
-	return { ...schemas, Conversion: conversion };
 }
 
 /** Time for which clients may cache the document. After an upgrade they see the new one within this time. */

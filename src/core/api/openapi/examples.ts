@@ -14,8 +14,7 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../domain/signature.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
-import type { ConversionBody } from "../answers.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+import { type ConversionBody, EXAMPLE_CONVERSION } from "../answers.ts";
 import type { CodeSample, SecurityScheme } from "./specification.ts";
 
 export interface Instance {
@@ -158,9 +157,8 @@ export function signExample(
 	return { canonical, timestamp, signature: sign(signingKey(EXAMPLE_SECRET), canonical) };
 }
 
-export const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
 /** Time at which every example request is signed. */
-const EXAMPLE_NOW_MS = SOLD_AT_MS + 1_000;
+const EXAMPLE_NOW_MS = Date.parse(EXAMPLE_CONVERSION.createdAt);
 const APPROVAL_DAYS = 30;
 
 interface ExampleState {
@@ -178,45 +176,24 @@ export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 	"conversion.reversed": { status: "REVERSED", reason: "RETURN", day: APPROVAL_DAYS + 4 },
 };
 
-export const AMOUNTS = { basketValue: "129.90", commission: "10.39", networkFee: "3.25", currency: "EUR" };
-const NAMES = { orderId: EXAMPLE_ORDER_ID, programId: EXAMPLE_PROGRAM_ID };
-
 /** Returns the conversion as the API shows it after the event. */
 export function exampleConversion(event: EventName): ConversionBody {
+	if (event === "conversion.recorded") return EXAMPLE_CONVERSION;
 	const { status, reason, day } = STATE_BY_EVENT[event];
 	return {
-		id: EXAMPLE_CONVERSION_ID,
-		...NAMES,
+		...EXAMPLE_CONVERSION,
 		status,
-		eventType: "SALE",
-		...AMOUNTS,
 		reason,
-		test: false,
-		source: "postback",
-		pixelBasketValue: null,
-		refundedValue: "0.00",
-		decidedBy: status === "RECORDED" ? null : "shop",
-		occurredAt: isoTime(SOLD_AT_MS),
-		createdAt: isoTime(EXAMPLE_NOW_MS),
+		decidedBy: "shop",
 		updatedAt: isoTime(EXAMPLE_NOW_MS + day * DAY_MS),
-		approvesAt: status === "RECORDED" ? isoTime(EXAMPLE_NOW_MS + APPROVAL_DAYS * DAY_MS) : null,
-		expiresAt: null,
+		approvesAt: null,
 	};
 }
 
 /** Returns the body of a callback, made by the same code that makes the real ones. */
 export function exampleCallback(event: EventName): string {
-	const { status, reason } = STATE_BY_EVENT[event];
-	const composed = composeEvent({
-		conversionId: EXAMPLE_CONVERSION_ID,
-		...NAMES,
-		status,
-		eventType: "SALE",
-		...AMOUNTS,
-		reason,
-		test: false,
-		occurredAtMs: SOLD_AT_MS,
-	});
+	const { id: conversionId, occurredAt, ...fields } = exampleConversion(event);
+	const composed = composeEvent({ conversionId, ...fields, occurredAtMs: Date.parse(occurredAt) });
 	return bodySentAt(event, composed, exampleSentAtMs(event));
 }
 

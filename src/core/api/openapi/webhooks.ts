@@ -9,8 +9,7 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, USER_AGENT } from "../../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
-import { UTC_TIME } from "../answer-fields.ts";
-import { CONVERSION_ID, SUBJECT_FIELDS } from "../answers.ts";
+import { CALLBACK_FIELDS } from "../conversion-fields.ts";
 import {
 	EXAMPLE_NONCE,
 	exampleCallback,
@@ -54,24 +53,8 @@ function namesOf(event: EventName): { operationId: string; schema: string; summa
 	return { operationId: `c${name}`, schema: `C${name}`, summary: `A conversion was ${done}` };
 }
 
-const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
-
 const CALLBACK_BODY = z
-	.strictObject({
-		event: z.enum(EVENT_NAMES).describe("The event's name, as in the header."),
-		conversionId: CONVERSION_ID,
-		orderId,
-		programId,
-		status: z
-			.enum(EVENT_NAMES.map((event) => STATE_BY_EVENT[event].status))
-			.describe("The status at the moment of the event."),
-		eventType,
-		...amounts,
-		reason: z.enum(REASONS).nullable().describe("Set for rejections and reversals only."),
-		test,
-		occurredAt,
-		sentAt: UTC_TIME.describe("The time of this attempt."),
-	})
+	.strictObject(CALLBACK_FIELDS)
 	.meta({ id: "CallbackBody", description: "The 14 fields of every callback." });
 
 /**

@@ -3,8 +3,8 @@
 // read.
 
 import * as z from "zod";
-import { CONVERSION_ID } from "#core/api/answers.ts";
 import type { LonePlan } from "#core/api/call-plan.ts";
+import { CONVERSION_FIELDS } from "#core/api/conversion-fields.ts";
 import { checkFields, parseJson } from "#core/api/read-request.ts";
 import { answer, type SignedRoute } from "#core/api/route.ts";
 import { EXAMPLE_CONVERSION_ID } from "#core/api/sale-fields.ts";
@@ -40,7 +40,7 @@ const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
 const MAX_TOOK_MS = 86_400_000;
 
 const OF_EVENT = z.strictObject({
-	conversionId: CONVERSION_ID,
+	conversionId: CONVERSION_FIELDS.id,
 	event: z.enum(EVENT_NAMES).describe("The event of the conversion."),
 	code: z
 		.string()

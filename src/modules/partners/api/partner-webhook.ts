@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
-import { CONVERSION_ID, SUBJECT_FIELDS } from "#core/api/answers.ts";
-import { AMOUNTS, exampleSentAtMs, SOLD_AT_MS, STATE_BY_EVENT } from "#core/api/openapi/examples.ts";
+import { CALLBACK_FIELDS } from "#core/api/conversion-fields.ts";
+import { exampleConversion, exampleSentAtMs } from "#core/api/openapi/examples.ts";
 import { jsonSchema } from "#core/api/openapi/json-schema.ts";
 import type { ApiTag, Operation } from "#core/api/openapi/specification.ts";
 import {
@@ -13,7 +13,6 @@ import {
 	headerParameters,
 	receiverAnswers,
 } from "#core/api/openapi/webhooks.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_PROGRAM_ID } from "#core/api/sale-fields.ts";
 import { REASONS } from "#core/domain/conversion.ts";
 import { EVENT_NAMES, type EventName } from "#core/domain/event-name.ts";
 import { fillMacros } from "#core/domain/macro-url.ts";
@@ -33,7 +32,8 @@ export const PARTNER_CALLBACK_TAG: ApiTag = {
 		"The service sends a callback to a partner's URL for each status change of a sale that is credited to the partner.",
 };
 
-const { programId, eventType, currency, test, occurredAt } = SUBJECT_FIELDS;
+const { event, conversionId, programId, status, eventType, currency, test, occurredAt, sentAt } =
+	CALLBACK_FIELDS;
 
 function subId(example: string | null) {
 	return z
@@ -44,17 +44,15 @@ function subId(example: string | null) {
 
 const PARTNER_CALLBACK = z
 	.strictObject({
-		event: z.enum(EVENT_NAMES).describe("The event's name, as in the header."),
-		conversionId: CONVERSION_ID,
+		event,
+		conversionId,
 		programId,
 		partnerId: PARTNER_ID.describe("The partner to which the sale is credited."),
 		linkId: z
 			.string()
 			.nullable()
 			.meta({ description: "The code of the link, or null without a click.", examples: ["summer"] }),
-		status: z
-			.enum(EVENT_NAMES.map((event) => STATE_BY_EVENT[event].status))
-			.describe("The status at the moment of the event."),
+		status,
 		eventType,
 		basketValue: AMOUNT.nullable().describe("Null unless the programme shows basket values."),
 		commission: AMOUNT.describe("The partner's commission."),
@@ -72,7 +70,7 @@ const PARTNER_CALLBACK = z
 		test,
 		clickedAt: UTC_TIME.nullable().describe("The time of the click, or null without a click."),
 		occurredAt,
-		sentAt: UTC_TIME.describe("The time of this attempt."),
+		sentAt,
 	})
 	.meta({
 		id: "PartnerCallback",
@@ -145,20 +143,17 @@ function exampleBody(event: EventName): string {
 const EXAMPLE_VISIT_MS = 20 * 60_000;
 
 function composeExample(event: EventName): string {
+	const { id, occurredAt, ...fields } = exampleConversion(event);
+	const occurredAtMs = Date.parse(occurredAt);
 	return composePartnerEvent({
-		conversionId: EXAMPLE_CONVERSION_ID,
-		programId: EXAMPLE_PROGRAM_ID,
+		...fields,
+		conversionId: id,
 		partnerId: EXAMPLE_PARTNER_ID,
 		linkId: "summer",
-		eventType: "SALE",
 		basketValue: null,
-		commission: AMOUNTS.commission,
-		currency: AMOUNTS.currency,
-		reason: STATE_BY_EVENT[event].reason,
 		creditedBy: "CLICK",
 		subIds: ["newsletter", "", ""],
-		test: false,
-		clickedAtMs: SOLD_AT_MS - EXAMPLE_VISIT_MS,
-		occurredAtMs: SOLD_AT_MS,
+		clickedAtMs: occurredAtMs - EXAMPLE_VISIT_MS,
+		occurredAtMs,
 	});
 }

@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { AMOUNT, UTC_TIME } from "#core/api/answer-fields.ts";
-import { CONVERSION_ID } from "#core/api/answers.ts";
+import { CONVERSION_FIELDS } from "#core/api/conversion-fields.ts";
 import { EXAMPLE_CONVERSION_ID, momentField, parseMoments, sayMissingDay } from "#core/api/sale-fields.ts";
 import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
@@ -83,7 +83,7 @@ const OWN_PROGRAMME = z
 
 const OWN_CONVERSION = z
 	.strictObject({
-		id: CONVERSION_ID,
+		id: CONVERSION_FIELDS.id,
 		programId: PROGRAMME_ID,
 		status: z.enum(STATUSES),
 		eventType: z.enum(EVENT_TYPES),
