@@ -1,11 +1,13 @@
-// `npm run docs` writes the parts of documents that the code decides (generated.ts), the files that the operations guide
-// shows and the versions of the packages that shops install. Tests fail until it has been run. Then it renders the pages
+// `npm run docs` writes the parts of documents that the code decides (generated.ts), the fields in the library of shops
+// (receiver-fields.ts), the files that the operations guide shows and the versions of the packages that shops install. Tests
+// fail until it has been run. Then it renders the pages
 // of the product (rendered-pages.ts).
 
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import pluginPackage from "../integrations/vendure/package.json" with { type: "json" };
 import receiverPackage from "../receiver/package.json" with { type: "json" };
 import { GENERATED_IN, writeGenerated } from "./generated.ts";
+import { RECEIVER_FIELDS, writeReceiverFields } from "./receiver-fields.ts";
 import { writeRenderedPages } from "./rendered-pages.ts";
 
 const FILES_NAMING_THE_PACKAGE = [
@@ -30,6 +32,7 @@ for (const path of FILES_NAMING_THE_PACKAGE) {
 	);
 }
 for (const path of GENERATED_IN) rewrite(path, writeGenerated);
+rewrite(RECEIVER_FIELDS, writeReceiverFields);
 
 const SHOWN_FILE = /(^<!-- file: (\S+) -->\n```\w*\n).*?^```$/gms;
 for (const path of globSync("docs/operations/*.md", { cwd: ROOT })) {

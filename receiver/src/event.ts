@@ -1,28 +1,14 @@
 // Parses the event in the body of a callback (contract section 2.1), field by field.
 
+import { type EventFields, readEventFields } from "./conversion-fields.ts";
 import { readFields } from "./field-reader.ts";
 import { isObject, parseJson } from "./json.ts";
-import type { EventType, OrLater, Reason } from "./words.ts";
+import type { OrLater, Reason } from "./words.ts";
 
-type EventFields = {
-	readonly conversionId: string;
-	readonly orderId: string;
-	readonly programId: string;
-	readonly status: OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
-	readonly eventType: EventType;
-	/** Amount as a decimal string, because converting it to a number may round it. */
-	readonly basketValue: string;
-	readonly commission: string;
-	readonly networkFee: string;
-	readonly currency: string;
-	readonly test: boolean;
-	/** Time of the sale, ISO 8601 in UTC. */
-	readonly occurredAt: string;
-	/** Time of this attempt, ISO 8601 in UTC. It is the only field whose value differs between attempts. */
-	readonly sentAt: string;
+type Named<Name extends string, Why> = Omit<EventFields, "event" | "reason"> & {
+	readonly event: Name;
+	readonly reason: Why;
 };
-
-type Named<Name extends string, Why> = EventFields & { readonly event: Name; readonly reason: Why };
 
 /** The events that are known today, by name. The reason is null except for a rejection or a reversal. */
 export type KnownEvent =
@@ -64,36 +50,21 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
 	const fields = parseJson(decodeStrictly(body));
 	if (!isObject(fields)) return { ok: false, detail: "The body is not a JSON object in UTF-8." };
 
-	const { text, textOrNull, flag, wrong } = readFields<keyof PostbackEvent>(fields);
-	const event: UnprovenEvent = {
-		event: text("event"),
-		conversionId: text("conversionId"),
-		orderId: text("orderId"),
-		programId: text("programId"),
-		status: text("status"),
-		eventType: text("eventType"),
-		basketValue: text("basketValue"),
-		commission: text("commission"),
-		networkFee: text("networkFee"),
-		currency: text("currency"),
-		reason: textOrNull("reason"),
-		test: flag("test"),
-		occurredAt: text("occurredAt"),
-		sentAt: text("sentAt"),
-	};
+	const reader = readFields<keyof EventFields>(fields);
+	const event = readEventFields(reader);
+	const { wrong } = reader;
 	if (wrong.length === 0 && isProven(event)) return { ok: true, event };
 	const named = wrong.map(({ name, type }) => `${name} (${type})`).join(", ");
 	return { ok: false, detail: `Missing or of the wrong type: ${named || "reason (string)"}.` };
 }
 
-type UnprovenEvent = Named<string, string | null>;
 const reasonedNames: readonly string[] = [
 	"conversion.rejected",
 	"conversion.reversed",
 ] satisfies KnownEvent["event"][];
 
 // Every name is valid, because it is either known today or a later one. So only the reason has to be checked.
-function isProven(event: UnprovenEvent): event is PostbackEvent {
+function isProven(event: EventFields): event is PostbackEvent {
 	return event.reason !== null || !reasonedNames.includes(event.event);
 }
 

@@ -1,7 +1,6 @@
 // The exports of `@ringback/receiver` for a shop's server.
 
 export type { BatchResult } from "./client/batch.ts";
-export type { Conversion } from "./client/conversion.ts";
 export {
 	type ApproveResult,
 	type CallOptions,
@@ -24,6 +23,7 @@ export type { Programme } from "./client/programme.ts";
 export type { RecordedRefund } from "./client/recorded-refund.ts";
 export type { Approval, ConversionQuery, Decision, ReasonedDecision, Refund, Sale } from "./client/report.ts";
 export type { RetryPolicy } from "./client/retry.ts";
+export type { Conversion } from "./conversion-fields.ts";
 export { isKnownEvent, type KnownEvent, type LaterEvent, type PostbackEvent } from "./event.ts";
 export {
 	createMemoryStore,

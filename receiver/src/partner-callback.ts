@@ -1,23 +1,22 @@
 // Verifies callbacks to a partner, and parses their events. A partner's callback is signed like a shop's, but has other
 // fields. It is a POST with a JSON body, or a GET whose query has the values that the partner chose.
 
-import type { KnownEvent } from "./event.ts";
 import { readFields } from "./field-reader.ts";
 import { isObject, parseJson } from "./json.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { type PostbackRequest, readRequest } from "./request.ts";
 import { judgeGenuine } from "./verify.ts";
-import type { EventType, OrLater, Reason } from "./words.ts";
+import type { AnnouncedStatus, EventName, EventType, OrLater, Reason } from "./words.ts";
 
 /** What a callback tells a partner about a sale that is credited to it. It never has an order ID. */
 export type PartnerEvent = {
-	readonly event: OrLater<KnownEvent["event"]>;
+	readonly event: EventName;
 	readonly conversionId: string;
 	readonly programId: string;
 	readonly partnerId: string;
 	/** Code of the link that was clicked, or null if no click decided the credit. */
 	readonly linkId: string | null;
-	readonly status: OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
+	readonly status: AnnouncedStatus;
 	readonly eventType: EventType;
 	/** Amount as a decimal string, or null if the programme does not show baskets to partners. */
 	readonly basketValue: string | null;

@@ -4,6 +4,14 @@
 // A word that is added later must not break a shop's build, but editors should still suggest today's words.
 export type OrLater<Known extends string> = Known | (string & Record<never, never>);
 
+/** Name of an event. `isKnownEvent` tells the names of today from later ones. */
+export type EventName = OrLater<
+	"conversion.recorded" | "conversion.approved" | "conversion.rejected" | "conversion.reversed"
+>;
+
+/** Status of which a callback tells. */
+export type AnnouncedStatus = OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
+
 /** Status of a conversion. `PARKED` and `EXPIRED` never occur in a callback. */
 export type ConversionStatus = OrLater<
 	"PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED"
@@ -32,7 +40,7 @@ export const knownReasons = [
 
 export type Reason = OrLater<(typeof knownReasons)[number]>;
 
-export type ConversionSource = OrLater<"postback" | "pixel" | "test">;
+export type ConversionSource = OrLater<"postback" | "pixel" | "test" | "import">;
 
 export type Decider = OrLater<"shop" | "review" | "window">;
 

@@ -33,6 +33,7 @@ import { PUBLIC_DOCUMENTS } from "#core/web/docs/document-list.ts";
 import { EXAMPLE_LANGUAGES } from "#core/web/examples.ts";
 import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../../docs/generated.ts";
 import { headingId } from "../../docs/markdown.ts";
+import { RECEIVER_FIELDS, writeReceiverFields } from "../../docs/receiver-fields.ts";
 import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
 import { readConfig } from "../../src/config.ts";
 import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
@@ -72,6 +73,11 @@ for (const path of GENERATED_IN) {
 		assert.deepEqual(differing, [], "run npm run docs");
 	});
 }
+
+test(`${RECEIVER_FIELDS} is up to date: \`npm run docs\` has been run`, () => {
+	const text = readFileSync(new URL(`../../${RECEIVER_FIELDS}`, import.meta.url), "utf8");
+	assert.equal(text, writeReceiverFields(), "run npm run docs");
+});
 
 test("the build replaces only the text between its comments, and refuses an unknown name", () => {
 	const built = writeGenerated("before\n<!-- generated: retry-calendar -->\nold\n<!-- /generated -->\nafter");

@@ -1,8 +1,9 @@
 // Checks that a successful answer has the content that the call requires. Any other 2xx answer did not come
 // from this API.
 
+import type { Conversion } from "../conversion-fields.ts";
 import { isObject } from "../json.ts";
-import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
+import { type Parsed, parseConversion } from "./conversion.ts";
 import { parseRefund, type RecordedRefund } from "./recorded-refund.ts";
 
 /** Reads the content of an answer. The texts in `hidden` are removed from messages of the service. */

@@ -1,6 +1,7 @@
 // The shop's client for the signed API. It reports sales, decides on them and looks them up. Every expected
 // outcome is a return value. Only `createClient` throws, if an option can never work.
 
+import type { Conversion } from "../conversion-fields.ts";
 import {
 	type Decided,
 	type Page,
@@ -15,7 +16,6 @@ import {
 } from "./answer.ts";
 import { type Batch, readBatch, writeBatch } from "./batch.ts";
 import { type ClientSettings, makeCall, type Success } from "./call.ts";
-import type { Conversion } from "./conversion.ts";
 import { type CallFailure, refuseUnsent } from "./failure.ts";
 import { type ClientOptions, readOptions } from "./options.ts";
 import { type Programme, readProgramme } from "./programme.ts";

@@ -1,12 +1,12 @@
 // Compares a shop's own list of orders with the conversions of the service, and returns what differs. It changes
 // nothing on either side.
 
+import type { Conversion } from "../conversion-fields.ts";
 import { conversionKey } from "../conversion-key.ts";
 import { isDate } from "../is-date.ts";
 import { isObject } from "../json.ts";
 import { demand, isFilled } from "../option-checks.ts";
 import type { ConversionStatus, EventType } from "../words.ts";
-import type { Conversion } from "./conversion.ts";
 import type { Client } from "./create-client.ts";
 import type { CallFailure } from "./failure.ts";
 import type { QueryTime } from "./report.ts";

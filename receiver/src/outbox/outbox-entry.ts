@@ -1,8 +1,8 @@
 // The rows of a shop's outbox table: calls to the service that are sent later, in their order.
 
-import type { Conversion } from "../client/conversion.ts";
 import type { CallFailure } from "../client/failure.ts";
 import type { Approval, ReasonedDecision, Refund, Sale } from "../client/report.ts";
+import type { Conversion } from "../conversion-fields.ts";
 import { conversionKey } from "../conversion-key.ts";
 import { isObject } from "../json.ts";
 

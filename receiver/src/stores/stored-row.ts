@@ -1,6 +1,6 @@
 // Rows of the tables that the ready stores create in the shop's database, and the parts that both stores share.
 
-import type { Conversion } from "../client/conversion.ts";
+import type { Conversion } from "../conversion-fields.ts";
 import type { ClaimSettings } from "../durable/claims.ts";
 import type { DurableReceiverOptions } from "../durable/create-durable-receiver.ts";
 import type { PostbackEvent } from "../event.ts";

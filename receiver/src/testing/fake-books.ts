@@ -1,7 +1,7 @@
 // The conversions of the fake service, and the moves that the service allows.
 
-import type { Conversion } from "../client/conversion.ts";
 import type { RecordedRefund } from "../client/recorded-refund.ts";
+import type { Conversion } from "../conversion-fields.ts";
 import { conversionKey } from "../conversion-key.ts";
 import type { PostbackEvent } from "../event.ts";
 import type { ConversionStatus, Reason } from "../words.ts";

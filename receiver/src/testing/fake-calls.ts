@@ -1,7 +1,7 @@
 // Answers the calls of the signed API from the books of the fake service.
 
-import type { Conversion } from "../client/conversion.ts";
 import type { Programme } from "../client/programme.ts";
+import type { Conversion } from "../conversion-fields.ts";
 import { isObject, parseJson } from "../json.ts";
 import { type FakeAnswer, problem } from "./fake-answer.ts";
 import {

@@ -2,8 +2,8 @@
 // conversions in memory, and sends callbacks when the test asks for it. It knows no pixels, partners or approval
 // windows, and it refuses to run in production.
 
-import type { Conversion } from "../client/conversion.ts";
 import type { Fetch } from "../client/exchange.ts";
+import type { Conversion } from "../conversion-fields.ts";
 import type { PostbackEvent } from "../event.ts";
 import { parseJson } from "../json.ts";
 import { demand, demandBrand } from "../option-checks.ts";
