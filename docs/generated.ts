@@ -2,6 +2,7 @@
 // come from the code. The rest of the files is written by hand.
 
 import type * as z from "zod";
+import { CALLBACK_FIELDS, CONVERSION_FIELDS } from "#core/api/conversion-fields.ts";
 import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "#core/api/openapi/examples.ts";
 import { jsonSchema } from "#core/api/openapi/json-schema.ts";
 import { type AttemptOutcome, explainAttempt } from "#core/callbacks/attempt-cause.ts";
@@ -25,6 +26,8 @@ import { secretsTable, settingsTable } from "./settings-table.ts";
 
 const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["answers", answersTable],
+	["callback-fields", () => fieldsTable(CALLBACK_FIELDS)],
+	["conversion-fields", () => fieldsTable(CONVERSION_FIELDS)],
 	["faults", () => faultsTable(SIGNED_FAULT_CODES)],
 	["token-faults", () => faultsTable(API_FAULT_CODES.filter(isTokenFault))],
 	["signed-calls", signedCallsTable],
@@ -95,6 +98,20 @@ function sampleRequest(): string {
 	const { body, headers } = sampleCallback();
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);
 	return fence("http", [`POST ${SAMPLE_TARGET} HTTP/1.1`, ...lines, "", body].join("\n"));
+}
+
+/** Writes the fields of an object. The words of a field are listed unless its sentence explains each of them. */
+function fieldsTable(fields: Readonly<Record<string, z.ZodType>>): string {
+	return table(
+		["Field", "Type", "What it says"],
+		Object.entries(fields).map(([name, schema]) => {
+			const { type = [], enum: listed = [], description = "" } = jsonSchema(schema);
+			const words = listed.flatMap((word) => (word === null ? [] : `\`${String(word)}\``));
+			const isExplained = words.every((word) => description.includes(word));
+			const sentences = isExplained ? description : `${description} One of ${words.join(", ")}.`;
+			return [`\`${name}\``, [type].flat().join(" or "), sentences];
+		}),
+	);
 }
 
 /** Writes the calls with a token, each with the right that it needs. */

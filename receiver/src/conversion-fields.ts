@@ -21,7 +21,7 @@ export type EventFields = {
 	readonly event: EventName;
 	/** The conversion's ID. */
 	readonly conversionId: string;
-	/** The shop's own order ID. */
+	/** The shop's own ID of the order, as it was reported. */
 	readonly orderId: string;
 	/** The programme that the conversion belongs to. */
 	readonly programId: string;
@@ -29,7 +29,7 @@ export type EventFields = {
 	readonly status: AnnouncedStatus;
 	/** The kind of conversion. */
 	readonly eventType: EventType;
-	/** The order's value without refunds, with exactly the currency's decimals. */
+	/** The order's value less partial refunds, with exactly the currency's decimals. */
 	readonly basketValue: string;
 	/** The affiliate's commission, by the rates that applied when the conversion was recorded. It stays the same when the conversion is rejected or reversed, and the affiliate then earns nothing. */
 	readonly commission: string;
@@ -37,7 +37,7 @@ export type EventFields = {
 	readonly networkFee: string;
 	/** ISO 4217 code. */
 	readonly currency: string;
-	/** Set for rejections and reversals only. */
+	/** Why it was rejected or reversed; null for the other two events. */
 	readonly reason: Reason | null;
 	/** True for a test conversion. */
 	readonly test: boolean;
@@ -73,7 +73,7 @@ export function readEventFields({ text, textOrNull, flag }: FieldReader<keyof Ev
 export type Conversion = {
 	/** The conversion's ID. */
 	readonly id: string;
-	/** The shop's own order ID. */
+	/** The shop's own ID of the order, as it was reported. */
 	readonly orderId: string;
 	/** The programme that the conversion belongs to. */
 	readonly programId: string;
@@ -81,7 +81,7 @@ export type Conversion = {
 	readonly status: ConversionStatus;
 	/** The kind of conversion. */
 	readonly eventType: EventType;
-	/** The order's value without refunds, with exactly the currency's decimals. */
+	/** The order's value less partial refunds, with exactly the currency's decimals. */
 	readonly basketValue: string;
 	/** The affiliate's commission, by the rates that applied when the conversion was recorded. It stays the same when the conversion is rejected or reversed, and the affiliate then earns nothing. */
 	readonly commission: string;

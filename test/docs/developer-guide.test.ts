@@ -10,17 +10,8 @@ import { lexer, type Token, walkTokens } from "marked";
 import { EXAMPLE_SECRET } from "#core/api/openapi/examples.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "#core/api/order-call.ts";
 import { RENEW_EVERY_MS } from "#core/callbacks/slots.ts";
-import {
-	EVENT_TYPES,
-	judgeMove,
-	judgeReport,
-	moveRule,
-	REASONS,
-	type Status,
-	statusAfter,
-} from "#core/domain/conversion.ts";
+import { judgeMove, judgeReport, moveRule, type Status, statusAfter } from "#core/domain/conversion.ts";
 import { bodySentAt, composeEvent } from "#core/domain/event.ts";
-import { EVENT_NAMES } from "#core/domain/event-name.ts";
 import { MAIL_INTERVAL_MS } from "#core/domain/notice.ts";
 import { parsePostbackUrl } from "#core/domain/postback-url.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "#core/domain/retry.ts";
@@ -173,15 +164,6 @@ describe("the description of a callback", () => {
 	test("the table of fields has the 14 of the body, in their order", () => {
 		assert.deepEqual(firstCells(CALLBACKS, "Body"), Object.keys(JSON.parse(SAMPLE.body)));
 		assert.equal(firstCells(CALLBACKS, "Body").length, 14);
-	});
-
-	test("the page lists exactly the events, event types, statuses and reasons that are sent", () => {
-		assert.deepEqual(codeWords(cellOf(CALLBACKS, "Body", "event")), [...EVENT_NAMES]);
-		assert.deepEqual(codeWords(cellOf(CALLBACKS, "Body", "eventType")), [...EVENT_TYPES]);
-		const statuses = codeWords(cellOf(CALLBACKS, "Body", "status"));
-		assert.deepEqual(new Set(statuses), new Set(statusesOnTheWire()));
-		const reasons = /A reason is one of (.*?)\. /.exec(CALLBACKS)?.[1] ?? "";
-		assert.deepEqual(codeWords(reasons), [...REASONS]);
 	});
 
 	test("the table of moves has every move that is announced, and no other", () => {
@@ -354,10 +336,6 @@ function tableOf(page: string, heading: string): string[][] {
 
 function firstCells(page: string, heading: string): string[] {
 	return tableOf(page, heading).map(([cell = ""]) => cell.replaceAll("`", ""));
-}
-
-function cellOf(page: string, heading: string, field: string): string {
-	return tableOf(page, heading).find(([cell]) => cell === `\`${field}\``)?.[2] ?? "";
 }
 
 function codeWords(text: string): string[] {

@@ -18,7 +18,10 @@ const RECORDED_AT = "2026-03-01T11:30:01.000Z";
 /** The fields of a conversion in an answer, in their order. The examples are a conversion that has just been recorded. */
 export const CONVERSION_FIELDS = {
 	id: idOf("cnv").meta({ description: "The conversion's ID.", examples: [EXAMPLE_CONVERSION_ID] }),
-	orderId: z.string().meta({ description: "The shop's own order ID.", examples: [EXAMPLE_ORDER_ID] }),
+	orderId: z.string().meta({
+		description: "The shop's own ID of the order, as it was reported.",
+		examples: [EXAMPLE_ORDER_ID],
+	}),
 	programId: idOf("prg").meta({
 		description: "The programme that the conversion belongs to.",
 		examples: [EXAMPLE_PROGRAM_ID],
@@ -30,7 +33,7 @@ export const CONVERSION_FIELDS = {
 	}),
 	eventType: z.enum(EVENT_TYPES).meta({ description: "The kind of conversion.", examples: ["SALE"] }),
 	basketValue: AMOUNT.meta({
-		description: "The order's value without refunds, with exactly the currency's decimals.",
+		description: "The order's value less partial refunds, with exactly the currency's decimals.",
 		examples: ["129.90"],
 	}),
 	commission: AMOUNT.meta({
@@ -109,7 +112,9 @@ export const CALLBACK_FIELDS = {
 	commission,
 	networkFee,
 	currency,
-	reason: CONVERSION_FIELDS.reason.describe("Set for rejections and reversals only."),
+	reason: CONVERSION_FIELDS.reason.describe(
+		"Why it was rejected or reversed; null for the other two events.",
+	),
 	test,
 	occurredAt,
 	sentAt: UTC_TIME.describe("The time of this attempt."),
