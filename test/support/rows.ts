@@ -10,6 +10,7 @@ import { insertProgramme, type Programme } from "#core/store/queries/programmes.
 import type { AttemptRecord, DueDelivery, Settlement } from "#core/store/queries/queue.ts";
 import { insertSecret } from "#core/store/queries/signing-secrets.ts";
 import type { Db, Store } from "#core/store/store.ts";
+import { EMPTY_AT_START } from "#core/store/tables/conversions.ts";
 import type { StoredCredit } from "#modules/partners/store/credits.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { setUrl } from "./change-rows.ts";
@@ -75,6 +76,7 @@ export function newProgramme(change: Partial<NewProgramme> = {}): NewProgramme {
 
 export function newConversion(programmeId: number, change: Partial<NewConversion> = {}): NewConversion {
 	return {
+		...EMPTY_AT_START,
 		public_id: newId("cnv"),
 		programme_id: programmeId,
 		order_id: random.hex(8),
@@ -84,20 +86,13 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 		commission: "7.50",
 		network_fee: "2.00",
 		currency: "EUR",
-		...{ fee_rate: null, first_partnership_id: null, first_commission: null },
 		rates: "7.5 2",
-		refunded_value: null,
-		reason: null,
 		test: 0,
 		source: "postback",
-		pixel_basket_value: null,
-		confirmed_at_ms: null,
-		decided_by: null,
 		occurred_at_ms: START_MS,
 		created_at_ms: START_MS,
 		window_ends_at_ms: START_MS,
 		updated_at_ms: START_MS,
-		decided_at_ms: null,
 		...change,
 	};
 }
