@@ -66,8 +66,8 @@ export async function writeBackupFile(
 }
 
 /**
- * Checks that the file is exactly as it was written. If `to` is given, the unpacked database is written to
- * that open file. The caller must sync the file to the disk.
+ * Checks that the file is exactly as it was written. If `to` is given, the unpacked database is written to that open
+ * file, which the caller must then sync to the disk.
  */
 export async function readBackupFile(
 	path: string,
@@ -109,7 +109,6 @@ export async function readBackupFile(
 
 class TooLongError extends Error {}
 
-/** Returns true for an error with which zlib reports damaged data. */
 function isDamage(error: unknown): boolean {
 	return error instanceof TooLongError || /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_ZLIB)/.test(readErrorCode(error));
 }

@@ -10,7 +10,7 @@ import type { Clock } from "#core/ports.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export interface CertificateReader {
-	/** Returns what was read last, and reads it again in the background if it is old. */
+	/** Returns the certificates that were read last. If that was long ago, they are read again in the background. */
 	last(): readonly CertificateReading[];
 	read(): Promise<readonly CertificateReading[]>;
 	close(): void;
@@ -22,7 +22,7 @@ export interface CertificateReaderOptions {
 	clock: Pick<Clock, "nowMs">;
 }
 
-/** A renewed certificate is noticed after this time. */
+/** Time after which the certificates are read again, so that a renewed one is noticed. */
 const READ_AGAIN_MS = 10 * MINUTE_MS;
 const DEADLINE_MS = 5 * SECOND_MS;
 const HTTPS_PORT = 443;
@@ -55,7 +55,6 @@ export function createCertificateReader({
 	};
 }
 
-/** Matches each certificate of a PEM file. */
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 function readAuthorities(pem: string): CertificateReading[] {
@@ -70,7 +69,7 @@ function readAuthorities(pem: string): CertificateReading[] {
 	});
 }
 
-/** Reads the certificate that this address presents. It does not matter here who signed it. */
+/** Reads the certificate that this address presents. The certificate is read even if nobody trusts its issuer. */
 function readServed(url: URL, closing: AbortSignal): Promise<CertificateReading> {
 	const setting = "PUBLIC_URL";
 	const name = url.hostname;

@@ -1,5 +1,5 @@
-// Tests of a listener with more connections than it has room for. test/proxy/slow-clients.test.ts shows the
-// effect of such a flood on a shop.
+// Tests a listener with more connections than it has room for. The effect of such a flood on a shop is tested in
+// test/proxy/slow-clients.test.ts.
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { type HttpServer, listen, PUBLIC_LIMITS } from "./http-server.ts";
 import { createRandom } from "./random.ts";
 
 const MAX = 3;
-/** Clients that are closed at the end of their test. */
+/** Clients that are destroyed at the end of their test. */
 const clients = new Set<Socket | ClientRequest>();
 
 test("when there is no room, the connection that has been unfinished the longest is closed: slow head, slow body or idle", async (t) => {
@@ -101,7 +101,6 @@ async function open(t: TestContext) {
 	return { server, log };
 }
 
-/** Opens a connection and sends the text. */
 async function hold({ port }: HttpServer, text: string): Promise<Socket> {
 	const socket = connect(port, "127.0.0.1");
 	clients.add(socket);
@@ -111,7 +110,6 @@ async function hold({ port }: HttpServer, text: string): Promise<Socket> {
 	return socket;
 }
 
-/** Sends a request on a connection of its own and returns its status. */
 function ask({ url }: HttpServer): Promise<number> {
 	return new Promise((resolve, reject) => {
 		request(url, { agent: false }, (answer) => {
@@ -127,7 +125,7 @@ function ask({ url }: HttpServer): Promise<number> {
 function openStream({ url }: HttpServer, path: string): Promise<ClientRequest> {
 	return new Promise((resolve, reject) => {
 		const asking = request(url + path, { agent: false }, (answer) => {
-			// The test ends the stream, or the server ends it when it closes. Either may cause an error here.
+			// Both the test and the closing server may end the stream. Either may cause an error here.
 			answer.on("error", () => undefined);
 			answer.once("data", () => resolve(asking));
 		});

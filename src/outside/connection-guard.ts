@@ -15,7 +15,7 @@ export type ServeRequest = (incoming: IncomingMessage, outgoing: ServerResponse)
 export interface GuardOptions {
 	serve: ServeRequest;
 	maxConnections: number;
-	/** Returns true while the server is closing. Each answer is then the last one on its connection. */
+	/** Returns true while the server is closing. Each answer is then the last one on its connection, and says so. */
 	isEnding(): boolean;
 	log: Log;
 }
@@ -44,7 +44,7 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 	 * unfinished or idle for the longest time.
 	 */
 	const room = new Set<Socket>();
-	/** Connections with an answer that the app announced as long, in the order of their announcement. */
+	/** Connections with an answer that the app announced as long, in the order in which they were announced. */
 	const long = new Set<Socket>();
 	/** Number of requests per connection whose headers have arrived and whose answer is not finished. */
 	const underWay = new Map<Socket, number>();
@@ -55,7 +55,7 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 		long.delete(socket);
 	}
 
-	/** Adds a connection at the end of a set, and closes the first one if the set is full. */
+	/** Adds a connection at the end of a set. If the set is full, its first connection is closed. */
 	function enter(socket: Socket, into: Set<Socket>, max: number): void {
 		leave(socket);
 		const [longest] = into;
@@ -99,8 +99,8 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 		serve(incoming, outgoing);
 	};
 	server.on("request", take);
-	// Node emits this event for a request with an unknown `Expect` header. Without a listener, Node would
-	// answer such requests by itself, without any limit.
+	// Node emits this event for a request with an unknown `Expect` header. Without a listener, Node itself would answer
+	// such requests, without any limit.
 	server.on("checkExpectation", take);
 }
 

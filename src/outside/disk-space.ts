@@ -1,5 +1,3 @@
-// Reads how much space a disk has.
-
 import { statfs } from "node:fs/promises";
 import type { DiskSpace } from "#core/ports.ts";
 
@@ -9,7 +7,7 @@ export async function readDiskSpace(path: string): Promise<DiskSpace | null> {
 		const { bavail, blocks, bsize } = await statfs(path);
 		return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 	} catch {
-		// Some file systems do not report their size.
+		// The system does not report the space of this disk.
 		return null;
 	}
 }

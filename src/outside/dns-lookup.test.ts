@@ -9,7 +9,7 @@ import { createDnsLookUp, type DnsLookUp } from "./dns-lookup.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 
 const NAME = "shop.example";
-/** A time that is longer than the lifetime of a cached answer. */
+/** Time by which a cached answer has expired. */
 const LATER_MS = 1_001;
 
 suite("a lookup", () => {
@@ -88,7 +88,7 @@ suite("a lookup", () => {
 
 	test("uses one family although the other's message is broken, in either order", async (t) => {
 		for (const delayMs of [0, 60]) {
-			// Each query gets the broken answer. The good answer arrives before or after it on the same socket.
+			// Each query gets the broken answer and the good one, in either order, on the same socket.
 			const names = await startZoneServer(({ type }) =>
 				type === "A"
 					? { answers: [{ type: "A", data: "192.0.2.1" }], delayMs }
@@ -157,7 +157,7 @@ interface NameServer {
 	asked: string[];
 }
 
-/** Starts a name server on which every name has the same records. */
+/** Starts a name server that returns the same records for every name. */
 async function startNameServer(t: TestContext, records: Records): Promise<NameServer> {
 	const asked: string[] = [];
 	const zone = await startZoneServer(({ type }) => {

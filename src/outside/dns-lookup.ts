@@ -7,11 +7,12 @@ import type { LookUp } from "#core/ports.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export interface DnsLookUp {
-	/** Returns the cached answer, or undefined. 20,000 deliveries a second must not cause 20,000 queries. */
+	/**
+	 * Returns the cached answer, or undefined. Without the cache, 20,000 deliveries a second would cause 20,000 queries.
+	 */
 	recall(host: string): LookUp | undefined;
-	/** Asks the name servers. Never rejects. Concurrent calls for one name share a query. */
+	/** Asks the name servers. The promise never rejects. Concurrent calls for one name share a query. */
 	ask(host: string): Promise<LookUp>;
-	/** Cancels the queries that are in flight. */
 	close(): void;
 }
 
@@ -31,9 +32,9 @@ const MAX_REMEMBERED = 10_000;
  */
 const MAX_ADDRESSES = 64;
 /**
- * Timeout of a query. The two tries take 1 s and 2 s and end before the attempt's deadline of 5 s, so that
- * the shop's owner sees ETIMEOUT as the reason. After an unreadable reply the query is repeated. That may
- * take 6 s in all, and the deadline then ends the attempt.
+ * Timeout of a query. Its two tries take 1 s and 2 s and end before the attempt's deadline of 5 s, so that the shop's
+ * owner sees ETIMEOUT as the reason. A query is repeated after an unreadable reply. The queries may then take 6 s in
+ * all, and the deadline ends the attempt.
  */
 const QUERY_TIMEOUT_MS = 1_000;
 const QUERY_TRIES = 2;
@@ -129,7 +130,7 @@ function createResolver(servers: readonly string[] | undefined): dns.Resolver {
 	return resolver;
 }
 
-/** Answer for one address family, with addresses or an error code. */
+/** Answer for one address family, which has either addresses or an error code. */
 interface Answer {
 	addresses: readonly string[];
 	code: string | null;
@@ -161,7 +162,7 @@ function merge(answers: readonly Answer[]): LookUp {
 	const addresses = answers.flatMap((answer) => answer.addresses).toSorted((a, b) => isIP(a) - isIP(b));
 	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
 	if (addresses.length > 0) return { ok: true, addresses };
-	// The code of a failure is preferred, because it says more than the absence of a record.
+	// A failure code is preferred to one that only says that there is no record.
 	const codes = answers.flatMap(({ code }) => code ?? []);
 	const broken = codes.find((code) => code !== "ENODATA" && code !== "ENOTFOUND");
 	return { ok: false, code: broken ?? (codes.includes("ENOTFOUND") ? "ENOTFOUND" : "ENODATA") };

@@ -65,7 +65,7 @@ export async function writeNewFile<Value>(
 	}
 }
 
-/** Renames `from` to `to` and replaces an existing file. The new name is synced to the disk. */
+/** Renames `from` to `to`, replaces an existing file, and syncs the new name to the disk. */
 export function replaceDurably(from: string, to: string): void {
 	renameSync(from, to);
 	syncFolder(dirname(to));

@@ -1,4 +1,4 @@
-// Reduces an error to the code of the system or the library. The code is stored with the attempt.
+// Reduces an error to the short code of the system or library that is stored with the attempt.
 
 /** Maximum length of a stored code. All codes of Node, OpenSSL, c-ares and undici are shorter. */
 const MAX_CODE_LENGTH = 64;

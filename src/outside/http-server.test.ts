@@ -1,4 +1,4 @@
-// Tests of the listening socket: its address, its failures and how it closes.
+// Tests the listening socket: its address, its failures and how it closes.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -156,8 +156,8 @@ test("an answer may take longer than the request timeout, and an open stream sta
 		{ limits: { ...PUBLIC_LIMITS, headersTimeoutMs: 100, requestTimeoutMs: 100 } },
 	);
 	const answers = ["/slow", "/stream"].map(async (path) => (await fetch(server.url + path)).text());
-	// When a client that connected later has been cut off, the time limit has also been checked for the earlier
-	// clients.
+	// By the time that a client that connected later has been cut off, the server has also checked the time limit of the
+	// earlier clients.
 	const witness = await sendHalf(t, server, "GET");
 	witness.resume();
 	await within(SOON_MS, hungUp(witness));
@@ -194,7 +194,7 @@ async function sendHalf(t: TestContext, server: HttpServer, text: string): Promi
 	const { hostname, port } = new URL(server.url);
 	const socket = connect(Number(port), hostname);
 	t.after(() => socket.destroy());
-	// The server is expected to close this connection.
+	// The server closes this connection, which may cause an error here.
 	socket.on("error", () => undefined);
 	await once(socket, "connect");
 	if (text !== "") await new Promise<void>((resolve) => socket.write(text, () => resolve()));
@@ -202,8 +202,8 @@ async function sendHalf(t: TestContext, server: HttpServer, text: string): Promi
 }
 
 /**
- * Resolves when the connection is closed, whether by an orderly close or by a reset. Both are possible,
- * depending on bytes in flight.
+ * Resolves when the connection is closed. An orderly close and a reset both count, because bytes in flight decide
+ * which of them happens.
  */
 function hungUp(socket: Socket): Promise<void> {
 	return new Promise((resolve) => socket.once("close", () => resolve()));

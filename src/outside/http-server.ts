@@ -1,5 +1,3 @@
-// The HTTP server that listens for incoming requests.
-
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +7,10 @@ import { guardConnections, type ServeRequest } from "./connection-guard.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
-	/** Time limit for the headers, counted from their first byte or from the start of the connection. */
+	/**
+	 * Time limit for the headers, counted from their first byte, or from the start of the connection for its first
+	 * request.
+	 */
 	headersTimeoutMs: number;
 	/** Time limit for headers and body together, so that slow senders cannot hold a socket. */
 	requestTimeoutMs: number;
@@ -21,10 +22,9 @@ export interface HttpLimits {
 	maxConnections: number;
 }
 
-/** Limits of the public listener. */
 export const PUBLIC_LIMITS: HttpLimits = {
-	// Even over a bad line, headers arrive in one piece. The largest body, an upload of 40,000 decisions, is
-	// about 3 MB, which arrives in time at 2 Mbit/s.
+	// Headers arrive in one piece even over a slow line. The largest body, an upload of 40,000 decisions, is about 3 MB,
+	// which arrives in time at 2 Mbit/s.
 	headersTimeoutMs: 10_000,
 	requestTimeoutMs: 15_000,
 	// Proxies and load balancers keep idle connections for a minute. The service must keep them longer, because
@@ -59,11 +59,10 @@ export interface ListenOptions {
 	port: number;
 	limits: HttpLimits;
 	log: Log;
-	/** Options for counting and logging requests. Without them, requests are neither counted nor logged. */
+	/** Options for counting and logging requests. If left out, requests are neither counted nor logged. */
 	recording?: RecordingOptions;
 }
 
-/** An answer without a body. */
 export interface BareAnswer {
 	status: number;
 	headers: Readonly<Record<string, string>>;
@@ -113,8 +112,8 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			try {
 				return answerAtOnce?.(incoming) ?? null;
 			} catch {
-				// The request then takes the normal route, where the same failure occurs, is logged and gets an error
-				// answer.
+				// The request takes the normal route after this. There the same failure occurs again, is logged and gets an
+				// error answer.
 				return null;
 			}
 		};
@@ -169,8 +168,8 @@ function answerTogether(
 }
 
 /**
- * Rejects if the port is taken. The service calls it before it creates anything. It listens for a moment, but
- * answers no request.
+ * Rejects if the port is taken. The service calls this before it creates anything. The function listens for a moment,
+ * but answers no request.
  */
 export async function refuseTakenPort(host: string, port: number): Promise<void> {
 	if (port === 0) return;
@@ -186,8 +185,7 @@ function urlOf({ family, address, port }: AddressInfo): string {
 
 function closeServer(server: Server): Promise<void> {
 	return new Promise((resolve) => {
-		// The timer is needed, because Node no longer checks the time limits of requests once the server is
-		// closing.
+		// This timer replaces Node's own check of the time limits of requests, which ends when the server begins to close.
 		const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
 		server.close(() => {
 			clearTimeout(timer);

@@ -1,5 +1,5 @@
-// Tests of the part of an answer that is stored, over real TLS sockets and with hostile shops. That part is
-// limited and safe to show. Reading it never changes the outcome or delays other attempts.
+// Tests the stored part of an answer over real TLS sockets and with hostile shops. That part is limited and safe to
+// show. Reading the body never changes the outcome or delays other attempts.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -10,11 +10,11 @@ import type { PostbackAnswer, Transport } from "#core/ports.ts";
 import { type Shop, type ShopAnswer, startShop } from "../../test/support/shop.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 
-/** Deadline for tests that do not wait for it. */
+/** Deadline that is never reached in these tests. */
 const PATIENT_DEADLINE_MS = 60_000;
 /** Deadline that is shorter than the time to wait for a body. */
 const SHORT_DEADLINE_MS = 400;
-/** Time limit far below the patient deadline, and far above half a second on a busy machine. */
+/** Time limit far below the patient deadline, but far above what a busy machine needs for half a second of work. */
 const SOON_MS = 15_000;
 const DRIP_MS = 10;
 

@@ -18,10 +18,7 @@ export const EXCERPT_WAIT_MS = 500;
 export interface ExcerptReader {
 	readonly excerpt: Promise<AnswerExcerpt>;
 	take(piece: Buffer): void;
-	/**
-	 * Ends the collection. `isWhole` says whether the body is complete. Calls after the first one have no
-	 * effect.
-	 */
+	/** Ends the collection. `isWhole` says whether the body is complete. Only the first call has an effect. */
 	end(isWhole: boolean): void;
 }
 
@@ -44,7 +41,7 @@ export function startExcerpt(headers: AnswerHeaders): ExcerptReader {
 		end,
 		take(piece) {
 			if (isEnded) return;
-			// One byte more than the stored length is collected, to find out whether the body is longer.
+			// One byte more than can be stored is collected, to find out whether the body is longer.
 			body = Buffer.concat([body, piece.subarray(0, EXCERPT_BODY_BYTES + 1 - body.length)]);
 			if (body.length > EXCERPT_BODY_BYTES) end(false);
 		},

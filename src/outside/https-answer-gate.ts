@@ -46,8 +46,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 	/** First bytes of an answer, fewer than STATUS_BYTES, that do not yet show whether it is informational. */
 	let undecided: Buffer = NOTHING;
 	/**
-	 * Last bytes of the informational answer that is being skipped, because its end may be split between two
-	 * chunks. Null if no informational answer is being skipped.
+	 * Last bytes of the informational answer that is being skipped, because its end may be split between two chunks.
+	 * Null if none is being skipped.
 	 */
 	let tail: string | null = null;
 
@@ -87,8 +87,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		tail = found === null ? text.slice(1 - END.length) : null;
 		announcedBytes += length;
 		if (announcedBytes > MAX_ANNOUNCED_BYTES) cut("ANSWER_TOO_LARGE");
-		// The parser would refuse such a line break, too. If it were skipped, the search for the end would
-		// continue into the real answer.
+		// The parser would refuse such a line break, too. If the gate skipped it, the search for the end would continue
+		// into the real answer.
 		else if (found !== null && found[0] !== END) cut("BROKEN_ANSWER");
 		return bytes.subarray(length);
 	}
@@ -97,8 +97,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		while (!isCut) {
 			const chunk: Buffer | null = read(size);
 			if (chunk === null) return null;
-			// Only the chunk after the limit is refused. If the status arrived in the same chunk as too much body,
-			// the status still counts.
+			// Only the chunk after the limit is refused. A status that arrived in one chunk with too much body still counts.
 			if (takenBytes > MAX_ANSWER_BYTES) cut("ANSWER_TOO_LARGE");
 			takenBytes += chunk.length;
 			const passed = isBeforeAnswer ? skipAnnouncements(chunk) : chunk;

@@ -52,7 +52,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	readonly startedAtMs: number;
 	isSettled = false;
 	/**
-	 * The target and its routes, once they are known. They are used again if another connection must be opened.
+	 * Target and routes of the attempt, once they are known. They are needed again if another connection must be opened.
 	 */
 	target: Target | undefined;
 	routes: readonly Route[] = [];
@@ -114,7 +114,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 			{
 				path: getTarget ?? this.target.url.target,
 				method: getTarget === undefined ? "POST" : "GET",
-				// Otherwise undici would take a GET for a request that may be repeated.
+				// If this were left out, undici would take a GET for a request that may be repeated.
 				idempotent: false,
 				// The cast is safe, because undici only reads the array, although its type does not say so.
 				headers: this.request.headers as string[],
@@ -144,7 +144,6 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.abandon();
 	}
 
-	/** Closes everything that is still open after the attempt was settled. */
 	abandon(): void {
 		this.cancelDial?.();
 		this.#connection?.socket.destroy();
@@ -159,7 +158,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 			return;
 		}
 		this.#isSent = true;
-		// The time that a reused connection waited for the poll phase does not count as the shop's time.
+		// Time during which a reused connection waited for the poll phase does not count as the shop's time.
 		this.#stepStartedMs = performance.now();
 		this.#connection?.gate.expect();
 	}
@@ -200,7 +199,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		if (connection !== undefined) this.#owner.onEnd(this, connection, this.#isLast);
 	}
 
-	/** Handles an error of the connection. It is also called after `abandon` has closed the connection. */
+	/** Handles an error of the connection. undici also calls this after `abandon` has closed the connection. */
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
 		this.#excerptReader?.end(false);
 		const connection = this.#connection;

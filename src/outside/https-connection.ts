@@ -18,12 +18,12 @@ export interface Connection {
 export interface Connections {
 	open(origin: string, line: SecureLine): Connection;
 	/**
-	 * Removes and returns the idle connection that was used last. The shop is least likely to be closing that
-	 * one.
+	 * Removes and returns the connection that has been idle for the shortest time, because the shop is least likely to
+	 * be closing that one.
 	 */
 	take(key: string): Connection | undefined;
 	keep(connection: Connection): void;
-	/** Closes the idle connections. The pool does not hold the connections in use. */
+	/** Closes the idle connections. Connections in use are not in the pool. */
 	close(): void;
 }
 
@@ -80,8 +80,8 @@ export function createConnections(): Connections {
 			const gate = placeAnswerGate(socket);
 			const connection = { client: openClient(origin, socket), line, socket, gate, isKept: false };
 			socket.once("close", () => forget(connection));
-			// undici also closes an idle connection that the shop closes, but with an error whose stack trace takes longer
-			// than the rest.
+			// undici also closes an idle connection that the shop closes, but it creates an error, whose stack trace takes
+			// longer than everything else.
 			socket.once("end", () => {
 				if (connection.isKept) socket.destroy();
 			});
@@ -123,7 +123,7 @@ function openClient(origin: string, socket: TLSSocket): Client {
 	const client = new Client(origin, {
 		connect: handOver(socket),
 		allowH2: false,
-		// This is set, because an environment variable could otherwise select another parser.
+		// This option is set, because an environment variable could otherwise select another parser.
 		useMilo: false,
 		pipelining: 1,
 		maxHeaderSize: MAX_ANSWER_HEADER_BYTES,

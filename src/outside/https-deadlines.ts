@@ -7,14 +7,14 @@ export interface Expiring {
 }
 
 export interface Deadlines<Entry extends Expiring> {
-	/** Attempts in flight in the order of their start. */
+	/** Attempts in flight, the oldest first. */
 	readonly inFlight: ReadonlySet<Entry>;
 	add(entry: Entry): void;
 	remove(entry: Entry): void;
 }
 
 export function createDeadlines<Entry extends Expiring>(deadlineMs: number): Deadlines<Entry> {
-	// A Set keeps its insertion order and deletes from the middle in constant time, so it serves as the queue.
+	// A Set keeps its insertion order and deletes from the middle in constant time, so it serves as a queue of attempts.
 	const inFlight = new Set<Entry>();
 	let isArmed = false;
 

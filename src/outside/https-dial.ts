@@ -18,13 +18,13 @@ import { createTlsSessions, type TlsSession } from "./https-sessions.ts";
 import type { Route } from "./https-target.ts";
 import { createTurns } from "./loop-turns.ts";
 
-/** A connection after its handshake. */
+/** A TLS connection after its handshake. */
 export interface SecureLine {
 	readonly socket: TLSSocket;
 	readonly route: Route;
 	/** Whether the handshake resumed a session, so that the shop showed no certificate. */
 	readonly isResumed: boolean;
-	/** Sessions with which the next connections may begin, until they are stored. */
+	/** Sessions that can be resumed by later connections to the shop. */
 	sessions: TlsSession[];
 }
 
@@ -50,7 +50,6 @@ export interface DialOrder {
 	mayResume: boolean;
 }
 
-/** Cancels the dial. The observer is not called afterwards. */
 export type Cancel = () => void;
 
 /**
@@ -77,13 +76,13 @@ function contextOf(trustedCa: string | undefined): SecureContext {
 }
 
 /**
- * Part of the remaining time that a resumed handshake may take. The other part is left for a full handshake,
- * which takes as many round trips.
+ * Share of the remaining time that a resumed handshake may take. The rest is left for a full handshake, which takes as
+ * many round trips.
  */
 const RESUMED_SHARE = 1 / 2;
 /**
  * Maximum number of connections that are begun in one turn of the event loop. A handshake takes about a millisecond of
- * this process, which answers sales meanwhile.
+ * this process, which must also answer sales in between.
  */
 const MAX_BEGUN_PER_TURN = 2;
 /** Maximum number of sessions that a shop may issue on a connection. Servers issue one or two. */
@@ -91,11 +90,11 @@ const MAX_ISSUED_SESSIONS = 16;
 
 export function createDialler(trustedCa: string | undefined): Dialler {
 	const secureContext = contextOf(trustedCa);
-	// The sessions belong to the certificate authorities with which they were checked.
+	// The sessions are only valid for the certificate authorities with which they were checked.
 	const sessions = createTlsSessions(() => Date.now());
 	const beginInTurn = createTurns(MAX_BEGUN_PER_TURN);
 
-	/** Connects to the checked address, so that the name is not looked up a second time. */
+	/** Connects to the checked address, so that the host name is not looked up a second time. */
 	function open(
 		url: PostbackUrl,
 		address: string,
@@ -110,7 +109,7 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 			// is the address.
 			...(url.isLiteral ? {} : { servername: url.hostname }),
 			ALPNProtocols: ["http/1.1"],
-			// This is the default. It is set, because NODE_TLS_REJECT_UNAUTHORIZED in the environment could change
+			// This is the default. The option is set, because NODE_TLS_REJECT_UNAUTHORIZED in the environment could change
 			// the default.
 			rejectUnauthorized: true,
 			...(session === undefined ? {} : { session: session.bytes }),
@@ -132,7 +131,10 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 			isCancelled = true;
 		};
 
-		/** Tries the address at `index`. `failedHandshake` is the error of the resumed handshake that this replaces. */
+		/**
+		 * Tries the address at `index`. `failedHandshake` is the error of a resumed handshake with the same address, if
+		 * this try replaces it.
+		 */
 		function tryRoute(index: number, lastCode: string, failedHandshake?: string): void {
 			const route = routes[index];
 			if (route === undefined) {
@@ -167,7 +169,7 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 				if (isConnected) sessions.forget(route.key);
 				if (isConnected && offered !== undefined) tryRoute(index, code, code);
 				else if (isConnected) observer.onFailure(code);
-				// The shop could be reached a moment ago, so its failed handshake says more than this failure.
+				// The shop could be reached a moment ago, so the error of its failed handshake says more than this error.
 				else if (isRepeated) observer.onFailure(failedHandshake);
 				else tryRoute(index + 1, code);
 			};
@@ -197,7 +199,7 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 				clearTimeout(share);
 				const isResumed = socket.isSessionReused();
 				line = { socket, route, isResumed, sessions: isResumed ? stored : [] };
-				// TLS 1.2 may resume a session many times.
+				// A session of TLS 1.2 may be resumed many times.
 				if (isResumed && offered !== undefined && socket.getProtocol() === "TLSv1.2") stored.push(offered);
 				observer.onSecure(line);
 			});
@@ -205,7 +207,7 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 			let issued = 0;
 			socket.on("session", (bytes: Buffer) => {
 				issued += 1;
-				// Each session costs processor time, and a shop could issue them without end.
+				// Each issued session costs processor time, and a shop could issue sessions without end.
 				if (issued > MAX_ISSUED_SESSIONS) socket.destroy();
 				else if (check !== undefined) line?.sessions.push({ bytes: copy(bytes), check });
 			});
@@ -232,14 +234,17 @@ export function createDialler(trustedCa: string | undefined): Dialler {
 	};
 }
 
-/** Copies the bytes, because they are a slice of a large buffer, which they would keep in memory. */
+/** Copies the bytes, because a slice would keep the large buffer that contains it in memory. */
 function copy(bytes: Buffer): Buffer {
 	const own = Buffer.allocUnsafeSlow(bytes.length);
 	bytes.copy(own);
 	return own;
 }
 
-/** Returns the time at which the first certificate of a chain expires. A root names itself as its issuer. */
+/**
+ * Returns the time at which the first certificate of a chain expires. The loop ends at the root, which names itself as
+ * its issuer.
+ */
 function earliestEnd(certificate: PeerCertificate): number {
 	let earliestMs = Number.POSITIVE_INFINITY;
 	let present: Issued | undefined = certificate;
@@ -251,5 +256,5 @@ function earliestEnd(certificate: PeerCertificate): number {
 	return earliestMs;
 }
 
-/** A certificate, with the one that issued it if the shop sent that one or we trust it. */
+/** A certificate and the chain of its issuers, as far as the shop sent them or we trust them. */
 type Issued = PeerCertificate & { issuerCertificate?: Issued };

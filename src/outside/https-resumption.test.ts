@@ -1,4 +1,4 @@
-// Connections to a real TLS server that resume a session or fail to do so.
+// Tests connections to a real TLS server that resume a session or fail to do so.
 
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
@@ -195,7 +195,7 @@ for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
 	});
 }
 
-// Node's server issues two tickets after a full handshake, and none when it resumes a session.
+// Node's server issues two tickets after a full handshake, and none after a resumed one.
 test("a ticket of TLS 1.3 is used once", async (t) => {
 	const { shop, post } = await open(t, "TLSv1.3", {});
 	for (let count = 0; count < 5; count++) assert.deepEqual(await post(), DELIVERED);
@@ -234,7 +234,6 @@ function openTransport(t: TestContext, options: Partial<HttpsTransportOptions>):
 	return transport;
 }
 
-/** Makes the shop spoil its next connection only. */
 function spoilNext(shop: ResumingShop, spoil: (socket: Socket) => void): void {
 	shop.onConnection = (socket) => {
 		shop.onConnection = undefined;

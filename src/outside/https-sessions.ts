@@ -9,12 +9,15 @@
 import { HOUR_MS } from "#core/domain/time.ts";
 
 export interface TlsSession {
-	/** The session in Node's encoding. Node adds the host name that was checked, and ignores it for another. */
+	/**
+	 * Session in Node's encoding. Node includes the host name that was checked, and ignores the session for any other
+	 * name.
+	 */
 	readonly bytes: Buffer;
 	readonly check: CertificateCheck;
 }
 
-/** The check of a shop's certificates in a full handshake. */
+/** Result of checking a shop's certificates in a full handshake. */
 export interface CertificateCheck {
 	readonly atMs: number;
 	/** Time at which the first certificate of the chain expires. */
@@ -23,13 +26,12 @@ export interface CertificateCheck {
 
 export interface TlsSessions {
 	/**
-	 * Removes and returns the usable sessions of a route, the newest one last. They come back with the next answer.
-	 * If the connection fails, none of them is used again.
+	 * Removes and returns the usable sessions of a route, the newest one last. The caller stores them again after the
+	 * next answer. If the connection fails, none of them is used again.
 	 */
 	take(key: string): TlsSession[];
 	/** Stores the sessions of a connection on which the shop answered, the newest one last. */
 	keep(key: string, sessions: readonly TlsSession[]): void;
-	/** Drops all sessions of a route. */
 	forget(key: string): void;
 }
 
@@ -54,7 +56,7 @@ export function createTlsSessions(nowMs: () => number): TlsSessions {
 
 	function isUsable({ check }: TlsSession): boolean {
 		const ageMs = nowMs() - check.atMs;
-		// The age is negative if the clock was set back. The true age is not known then.
+		// The age is negative if the clock was set back. In that case the true age is unknown.
 		return ageMs >= 0 && ageMs < MAX_CHECK_AGE_MS && nowMs() < check.expiresAtMs;
 	}
 

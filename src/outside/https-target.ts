@@ -8,18 +8,16 @@ import type { LookUp } from "#core/ports.ts";
 
 export interface Target {
 	readonly url: PostbackUrl;
-	/** The address of a literal host. Undefined for a host name, which is looked up each time. */
+	/** Address of a literal host. Undefined for a host name, which is looked up for each attempt. */
 	readonly literal: LookUp | undefined;
-	/**
-	 * The list of addresses that was checked last. If a lookup returns the same list, it is not checked again.
-	 */
+	/** The checked list of addresses. If a lookup returns the same list, it is not checked again. */
 	judged: readonly string[] | undefined;
 	judgement: Judgement | undefined;
 }
 
 /**
- * One way to the host, which is a host name and an address. Connections are pooled by route, because a
- * connection is only valid for the name in its certificate.
+ * One way to the host, which is a host name and an address. Connections are pooled by route, because a connection is
+ * only valid for the host name in its certificate.
  */
 export interface Route {
 	readonly address: string;

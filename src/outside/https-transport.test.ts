@@ -8,7 +8,7 @@ import { createHttpsTransport, DEADLINE_MS, type HttpsTransportOptions } from ".
 const HEADERS = ["Content-Type", "application/json", "X-Service-Nonce", "00ff"];
 const BODY = '{"orderId":"Größe 42"}';
 const LOOPBACK = ranges("127.0.0.0/8", "::1/128");
-/** Deadline for tests that wait for it, long enough for a handshake on a busy machine. */
+/** Deadline for tests that wait for it to pass. It is long enough for a handshake on a busy machine. */
 const SHORT_DEADLINE_MS = 250;
 
 suite("an answer", () => {
@@ -82,7 +82,7 @@ suite("a connection", () => {
 	}
 });
 
-// test/hostile tests broken handshakes and answers, and test/addresses tests forbidden addresses.
+// Broken handshakes and answers are tested in test/hostile, and forbidden addresses in test/addresses.
 suite("a handshake", () => {
 	test("with a certificate for another name sends nothing, although the address is in it", async (t) => {
 		const { shop, transport } = await open(t, { names: ["127.0.0.1", "::1", "other.localhost"] });
@@ -100,7 +100,7 @@ test("a body of up to 64 KiB is read to its end, and the connection is reused", 
 	const { shop, transport } = await open(t);
 	shop.answer = () => ({ status: 500, body: "x".repeat(64 * 1_024) });
 	assert.deepEqual((await transport.post(to(shop))).outcome, { kind: "answered", status: 500 });
-	// The outcome does not wait for the body, so the next attempts may open another connection.
+	// The outcome does not wait for the body of the first answer, so the next attempts may open another connection.
 	while (shop.connectionCount === shop.requests.length) {
 		assert.ok(shop.requests.length < 20, "no connection was used twice");
 		await transport.post(to(shop));

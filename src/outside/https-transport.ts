@@ -39,7 +39,8 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			if (closing !== undefined) attempt.abandon();
 		},
 		onEnd(attempt, connection, isLast) {
-			// undici would close the connection, too, with an error whose stack trace takes longer than the rest.
+			// undici would close the connection, too, but it would create an error, whose stack trace takes longer than
+			// everything else.
 			if (closing === undefined && !isLast) connections.keep(connection);
 			else connection.socket.destroy();
 			owner.onOver(attempt);
@@ -58,7 +59,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	function start(attempt: Attempt): void {
 		const target = closing === undefined ? targets.find(attempt.request.url) : undefined;
 		if (target === undefined) {
-			// A saved URL cannot be invalid, because it was checked by the same rule when it was saved.
+			// A saved URL cannot be invalid, because it passed the same check when it was saved.
 			attempt.fail(closing === undefined ? "INVALID_URL" : "TRANSPORT_CLOSED", false);
 			return;
 		}
@@ -69,7 +70,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			return;
 		}
 		lookUp.ask(target.url.hostname).then((answer) => {
-			// The deadline may have passed while the name server was asked. A late answer is dropped.
+			// The deadline may have passed while the name server was asked. A late look-up is dropped.
 			if (!attempt.isSettled) goTo(attempt, target, answer, true);
 		});
 	}

@@ -1,4 +1,5 @@
-// What the provider's client trusts. The sign-in itself is tested in core/web/sign-in/company-sign-in.test.ts.
+// Tests which answers of an identity provider are trusted. The sign-in itself is tested in
+// core/web/sign-in/company-sign-in.test.ts.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// The company's identity provider over OpenID Connect. The operator chooses the provider, so it may have a private
-// address, unlike a shop. Its certificate is checked against the same authorities as a shop's.
+// Talks to the company's identity provider over OpenID Connect. The operator chooses the provider, so the provider may
+// have a private address, unlike a shop. Its certificate is checked against the same authorities as a shop's.
 
 import { getCACertificates } from "node:tls";
 import * as oidc from "openid-client";
@@ -24,11 +24,11 @@ export interface IdentityProviderOptions {
 const DEADLINE_MS = 4 * SECOND_MS;
 /** Time after which the provider's description of itself is read again. */
 const DESCRIPTION_FRESH_MS = HOUR_MS;
-/** Maximum size of an answer. The largest one is the list of the provider's keys, with a few kilobytes. */
+/** Maximum size of an answer. The largest answer, the list of the provider's keys, has a few kilobytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_REASON_LENGTH = 500;
 
-/** The provider's description of itself could not be read, or is not that of the configured provider. */
+/** Error if the provider's description of itself could not be read, or is not that of the configured provider. */
 class DescriptionError extends Error {}
 class DeadlineError extends Error {}
 
@@ -51,7 +51,8 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 	async function readDescription(): Promise<oidc.Configuration> {
 		const configuration = await oidc
 			.discovery(new URL(issuer), clientId, {}, authenticateWith(clientSecret), {
-				// This library would not check the signature of an ID token that comes directly from the provider.
+				// Without this option, the library would not check the signature of an ID token that comes directly from the
+				// provider.
 				execute: [
 					oidc.enableNonRepudiationChecks,
 					...(issuer.startsWith("http:") ? [oidc.allowInsecureRequests] : []),
@@ -64,14 +65,15 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 				throw new DescriptionError(`${issuer} does not describe itself`, { cause: error });
 			});
 		const named = configuration.serverMetadata().issuer;
-		// The library makes exceptions for providers that sign in people of any company. They would let strangers in.
+		// The library accepts another issuer from providers that sign in people of any company. Such providers would let
+		// strangers in.
 		if (new URL(named).href !== new URL(issuer).href) {
 			throw new DescriptionError(`the provider at ${issuer} calls itself ${named}`);
 		}
 		return configuration;
 	}
 
-	/** Runs one step within the deadline. A request that is abandoned ends by its own timeout. */
+	/** Runs one step of a sign-in within the deadline. A request that is abandoned ends by its own timeout. */
 	async function step<Value>(
 		work: (configuration: oidc.Configuration) => Promise<Value>,
 	): Promise<ProviderAnswer<Value>> {
@@ -115,8 +117,8 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 }
 
 /**
- * Sends the client's secret in the way that the provider supports. Without a list of ways it is the header, by
- * the specification of discovery.
+ * Sends the client's secret in a way that the provider supports. A provider that lists no way gets the secret in the
+ * header, as the specification of discovery says.
  */
 function authenticateWith(clientSecret: string): oidc.ClientAuth {
 	const inHeader = oidc.ClientSecretBasic(clientSecret);
@@ -128,7 +130,10 @@ function authenticateWith(clientSecret: string): oidc.ClientAuth {
 	};
 }
 
-/** Reads the address from the ID token, or from the provider's endpoint for it if the token does not contain it. */
+/**
+ * Reads the email address from the ID token. If the token has none, the address is read from the provider's UserInfo
+ * endpoint.
+ */
 async function readIdentity(
 	configuration: oidc.Configuration,
 	tokens: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
@@ -152,9 +157,9 @@ function problemOf(error: unknown): "unavailable" | "declined" | "refused" {
 	return isUnavailable(error) ? "unavailable" : "refused";
 }
 
-/** Errors with which a provider sends the browser back if it has failed itself (RFC 6749 section 4.1.2.1). */
+/** Error codes by which a provider says that the provider itself has failed (RFC 6749 section 4.1.2.1). */
 const OWN_FAILURES: readonly string[] = ["server_error", "temporarily_unavailable"];
-/** Codes with which the library reports its own timeouts. */
+/** Codes by which the library reports its own timeouts. */
 const TIMEOUT_CODES: readonly (string | undefined)[] = ["OAUTH_TIMEOUT", "OAUTH_ABORT"];
 
 function isUnavailable(error: unknown): boolean {
@@ -164,7 +169,7 @@ function isUnavailable(error: unknown): boolean {
 		const isFailure = error.cause instanceof Response && error.cause.status >= 500;
 		return isFailure || TIMEOUT_CODES.includes(error.code);
 	}
-	// undici reports a connection that failed in this way.
+	// This is how undici reports a failed connection.
 	return error instanceof TypeError && error.message === "fetch failed";
 }
 

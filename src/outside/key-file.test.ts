@@ -1,4 +1,4 @@
-// Tests of the sealing key beside a SQLite file. The key is created once, is private, and is never replaced.
+// Tests the sealing key beside a SQLite file. The key is created once, is private, and is never replaced.
 
 import { deepEqual, equal, match, throws } from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

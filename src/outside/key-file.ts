@@ -1,4 +1,5 @@
-// The sealing key beside a SQLite file. It is created at the first start, and only this account can read it.
+// Manages the sealing key beside a SQLite file. The key is created at the first start, and only this account can read
+// it.
 
 import { randomBytes } from "node:crypto";
 import { chownSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
@@ -8,7 +9,9 @@ import { readErrorCode } from "./error-code.ts";
 
 export class KeyFileError extends Error {}
 
-/** Reads the key, or makes one. `owner` is the account that must own a new file, or null for this one. */
+/**
+ * Reads the key, or makes one. `owner` is the account that must own a new file, or null for this process's account.
+ */
 export function readOrMakeKeyFile(
 	path: string,
 	owner: Owner | null = null,
@@ -16,8 +19,8 @@ export function readOrMakeKeyFile(
 	const existing = readKeyFile(path);
 	if (existing !== null) return { key: existing, isNew: false };
 	const fresh = randomBytes(SEALING_KEY_BYTES);
-	// The file is complete before it gets its name. Otherwise a process that starts at the same time could read
-	// half a key, and a killed process would leave a file that prevents every later start.
+	// The file is written completely before it gets its name. Otherwise a process that starts at the same time could
+	// read half a key, and a killed process would leave a file that prevents every later start.
 	const draft = `${path}.${randomBytes(4).toString("hex")}`;
 	writeFileSync(draft, `${fresh.toString("hex")}\n`, { mode: 0o600, flag: "wx", flush: true });
 	try {
@@ -32,7 +35,6 @@ export function readOrMakeKeyFile(
 	}
 }
 
-/** Reads the key file. Returns null if there is none. */
 export function readKeyFile(path: string): Uint8Array | null {
 	let text: string;
 	try {

@@ -22,7 +22,7 @@ const TRY_AGAIN_MS = 10;
 const NOTHING = new Uint8Array();
 /** Time at exit after which writing ends if the reader makes no progress. */
 const LAST_TRY_MS = 1_000;
-/** Time at exit after which writing ends, even if a slow reader still makes progress. */
+/** Time at exit after which writing ends, even if a slow reader is still reading. */
 const LAST_TRIES_MS = 10_000;
 /** Pause between two writes at exit. A pipe accepts 64 KB at a time, and a reader drains it in a moment. */
 const LAST_PAUSE_MS = 5;
@@ -33,7 +33,7 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 	/** Size of the buffered lines, including those that are being written. */
 	let waitingBytes = 0;
 	let isWriting = false;
-	/** Bytes that did not fit into the pipe and wait for the next try. */
+	/** Bytes that did not fit into the pipe, and that the next try writes. */
 	let refused: Uint8Array = NOTHING;
 	let isGone = false;
 	let dropped = 0;
@@ -51,8 +51,7 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 	}
 
 	/**
-	 * Writes synchronously to a pipe that does not block. At exit it is then known for every byte whether it
-	 * was written.
+	 * Writes synchronously to a non-blocking pipe, so that at exit it is known for every byte whether it was written.
 	 */
 	function writeAtOnce(bytes: Uint8Array): void {
 		let rest = bytes;

@@ -25,7 +25,7 @@ export interface WatchedLoad extends Load {
 	stop(): void;
 }
 
-/** Creates the measurement. Each call of `busyShare` covers the time since the previous call. */
+/** Creates the measurement. Each call of `busyShare` returns the share of time since the previous call. */
 export function createLoad(): WatchedLoad {
 	let last = readBusy();
 	let lastBeatMs = performance.now();
@@ -57,16 +57,16 @@ export function createLoad(): WatchedLoad {
 			last = present;
 			return Math.min(1, Math.max(utilization, Number.isFinite(share) ? share : 0));
 		},
-		// The overdue tick is included, so that a caller sees a stall that is still going on.
+		// The overdue tick is included, so that a caller also sees a stall that has not ended yet.
 		lateMs: () => lateMs + latenessMs(),
 		stop: () => clearInterval(beat),
 	};
 }
 
 /**
- * Reads the event loop's utilization and the thread's scheduling figures. The loop reports itself as idle
- * from the moment it waits until it runs again. When all cores are busy, most of that time is spent waiting
- * for a core, which only the system's figures show.
+ * Reads the event loop's utilization and the main thread's scheduling figures. The loop reports itself as idle from
+ * the moment it waits until it runs again. When all cores are busy, most of that time is spent waiting for a core,
+ * which only the system's figures show.
  */
 function readBusy(): {
 	loop: ReturnType<typeof performance.eventLoopUtilization>;

@@ -1,5 +1,5 @@
-// Tests of the log in a separate process: the fields of a line, that writing never blocks, and that no line
-// is lost at exit.
+// Tests the log in a separate process: the fields of a line, that writing never blocks, and that no line is lost at
+// exit.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -94,7 +94,7 @@ test("every line names its process, the access log has no level, and a crash los
 		.split("\n")
 		.filter((line) => line.startsWith("{"))
 		.map((line) => JSON.parse(line) as Record<string, unknown>);
-	// The last line is written at exit, and the line before it may still be in flight.
+	// The lines are sorted, because the last one is written at exit while the line before it may still be in flight.
 	deepEqual(lines.map(({ msg }) => msg).toSorted(), ["last words", "request"]);
 	// A second log of the same process uses the same writer.
 	deepEqual(

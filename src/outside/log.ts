@@ -13,8 +13,8 @@ export type LogLevel = "info" | "warn" | "error" | "silent";
 /** Fields that are part of every line. */
 export interface LogIdentity {
 	/**
-	 * Random id that distinguishes two processes on one machine, and the same process before and after a
-	 * restart.
+	 * Random id of the process. It distinguishes two processes on one machine, and the process before a restart from the
+	 * one after it.
 	 */
 	instance: string;
 	role: string;
@@ -23,7 +23,7 @@ export interface LogIdentity {
 
 export interface ProcessLog {
 	log: Log;
-	/** Access log, which has a setting of its own and no level. */
+	/** Access log, which is turned on by a setting of its own and has no level. */
 	access: Log;
 	/** Returns the number of lines that were dropped because nobody read them in time. */
 	droppedLines(): number;
@@ -59,9 +59,9 @@ export function createLog(
 const MAX_TROUBLES = 100;
 
 /**
- * Folds repeated errors. The first occurrence, for example of a full disk, is logged with its stack. After
- * that there is one line a second with the number of occurrences (`times`) and the latest details. After a
- * second without the error, the next occurrence is logged in full again.
+ * Combines repeated errors. The first occurrence, for example of a full disk, is logged with its stack. After that,
+ * one line a second has the number of occurrences (`times`) and the latest details. After a second without the error,
+ * the next occurrence is logged in full again.
  */
 export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) => unknown): Log {
 	/** Repeated errors by kind, with the number of occurrences since the last line about each. */
@@ -81,8 +81,8 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 			if (!(err instanceof Error)) return log[level](fields, message);
 			const { name: type, message: said } = err;
 			const code = "code" in err ? err.code : undefined;
-			// Numbers and quoted names are removed, because they may differ between two occurrences of the same
-			// error.
+			// Numbers and quoted names are removed from the message, because they may differ between two occurrences of the
+			// same error.
 			const words = said.replace(/\d+|"[^"]*"|'[^']*'/g, "");
 			const kind = [level, message, type, code, words, placeOf(err)].join(" ");
 			const tell = (times: number) =>
@@ -100,7 +100,7 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 	};
 }
 
-/** Returns the first stack frame in our own code. It distinguishes two errors with the same message. */
+/** Returns the first stack frame in our own code, which distinguishes two errors with the same message. */
 function placeOf({ stack = "" }: Error): string | undefined {
 	const frames = stack.split("\n").filter((line) => /^ +at /.test(line));
 	return frames.find((line) => !/node_modules|node:/.test(line)) ?? frames[0];
@@ -123,8 +123,6 @@ function openStandardError(): LineWriter {
 	return lines;
 }
 
-// Log lines for a terminal: time, level, message and the remaining fields.
-
 /** pino's numbers for levels. */
 const WARN = 40;
 const ERROR = 50;
@@ -135,7 +133,7 @@ const SECOND_END = 19;
 export function sayLogLine(json: string): string {
 	const line = readJson(json);
 	if (!isRecord(line)) return json;
-	// The identity of the process is left out, because a person at the terminal knows which process it is.
+	// The identity of the process is left out, because a person at the terminal sees only one process.
 	const { level, time, msg, err, instance: _instance, role: _role, version: _version, ...rest } = line;
 	if (typeof msg !== "string") return `${showSafely(json.trimEnd())}\n`;
 	const at = String(time).slice(HOUR_AT, SECOND_END);

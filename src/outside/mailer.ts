@@ -7,7 +7,7 @@ import type { Mailer, MailSender } from "#core/ports.ts";
 const SMTP_TIMEOUT_MS = 20_000;
 
 export interface SmtpMailer extends Mailer {
-	/** Connects and signs in without sending anything. */
+	/** Connects and signs in to the mail server without sending anything. */
 	verify(): Promise<void>;
 	close(): void;
 }
@@ -27,8 +27,8 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 		async send({ to, subject, text, from: sender, replyTo }) {
 			try {
 				await smtp.sendMail({
-					// An object is passed, because in a plain string, text in parentheses would be read as a comment,
-					// and the mail would go to another address.
+					// An object is passed, because nodemailer would read text in parentheses in a plain string as a comment, and
+					// would send the mail to another address.
 					to: { name: "", address: to },
 					subject,
 					text,
@@ -69,8 +69,8 @@ function fillIn(
 }
 
 /**
- * Returns true if only this mail was refused, judged by nodemailer's error codes. A refused sender (MAIL
- * FROM) does not count, because it would be refused with every mail.
+ * Returns true if the server refused only this mail, judged by nodemailer's error codes. A refused sender (MAIL FROM)
+ * does not count, because every mail would be refused.
  */
 function isAboutOneMail(error: unknown): error is NodemailerError {
 	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;

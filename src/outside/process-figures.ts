@@ -3,7 +3,7 @@
 
 import { collectDefaultMetrics, type Metric, Registry } from "prom-client";
 
-/** Names of the metrics that are used. The library collects more. */
+/** Names of the metrics that are used. prom-client collects more. */
 const NAMES = [
 	"nodejs_gc_duration_seconds",
 	"process_cpu_seconds_total",
@@ -14,8 +14,7 @@ const NAMES = [
 ];
 
 /**
- * The only registry of this process, because the library cannot stop collecting and a process may open
- * several services.
+ * Registry that the whole process shares. prom-client cannot stop collecting, and a process may open several services.
  */
 let registry: Registry | undefined;
 

@@ -1,4 +1,4 @@
-// Tests of randomness that is drawn in blocks. No bytes are returned twice, and returned bytes do not change.
+// Tests random bytes that are drawn in blocks. No bytes are returned twice, and returned bytes do not change.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

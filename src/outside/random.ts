@@ -1,5 +1,5 @@
-// Random bytes from the system, drawn in blocks, because drawing sixteen bytes costs as much as drawing
-// thousands.
+// Returns random bytes from the system. They are drawn in blocks, because drawing sixteen bytes costs as much as
+// drawing thousands.
 
 import { randomFillSync } from "node:crypto";
 import type { Random } from "#core/ports.ts";

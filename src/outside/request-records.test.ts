@@ -1,4 +1,4 @@
-// Tests of the record of a finished request, over real sockets.
+// Tests the record of a finished request over real sockets.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";

@@ -19,15 +19,18 @@ const TRACE_HEADER = "traceparent";
  * another form are not used in logs and answers.
  */
 const SANE_ID = /^[\w.:-]{8,64}$/;
-/** Size of an id of ours. It is stored with every call, and six bytes are enough to keep the calls of a shop apart. */
+/**
+ * Number of random bytes in an id that the service generates. The id is stored with every call, and six bytes are
+ * enough to tell the calls of a shop apart.
+ */
 const ID_BYTES = 6;
 
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-/** A response with a record. It is a class, because Node creates the responses itself. */
+/** A response with a record. The class is needed, because Node creates the responses itself. */
 export class RecordedResponse extends ServerResponse {
 	record: RequestRecord | null = null;
-	/** Time at which the headers were written, or null if they have not been written. */
+	/** Time at which the headers were written, or null before that. */
 	headAtMs: number | null = null;
 
 	override writeHead(status: number, statusMessage?: string, headers?: Head): this;
@@ -95,7 +98,6 @@ function findId(given: string | string[] | undefined, random: Random): string {
 /** Value of the `traceparent` header of W3C Trace Context. */
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(?:-.*)?$/;
 
-/** Returns the trace id in the header, or null if the header is not valid. */
 export function readTraceId(traceparent: string | undefined): string | null {
 	const [, version, traceId = "", spanId = ""] = TRACEPARENT.exec(traceparent ?? "") ?? [];
 	if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;

@@ -1,4 +1,4 @@
-// Tests of the messages to systemd. `systemd-notify` sends them to a socket like systemd's own.
+// Tests the messages to systemd. `systemd-notify` sends them to a socket like systemd's own.
 
 import { equal, ok } from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { endProcess, watchProcess } from "../../test/support/watched-process.ts"
 import { tellServiceManager } from "./service-manager.ts";
 
 /**
- * Program that listens on the socket. It is not Node, because Node does not support Unix datagram sockets.
+ * Program that listens on the socket. It is written in Python, because Node does not support Unix datagram sockets.
  */
 const LISTENER = `
 import socket, sys

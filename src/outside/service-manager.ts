@@ -8,15 +8,12 @@ import type { ServiceManager } from "#core/domain/process.ts";
 import type { Log } from "#core/ports.ts";
 
 const PROGRAM = "/usr/bin/systemd-notify";
-/**
- * Interval of the messages as a share of the watchdog's time. With a third, one late or lost message does no
- * harm.
- */
+/** Interval of the messages as a share of the watchdog's time. With a third, one late or lost message does no harm. */
 const WATCHDOG_SHARE = 1 / 3;
 
 export function tellServiceManager({ socket, watchdogMs }: ServiceManager, log: Log): void {
 	const tell = (state: string): void => {
-		// The program gets only this variable, because our environment contains secrets.
+		// The program gets only this variable, because the environment of the service contains secrets.
 		execFile(PROGRAM, [state], { env: { NOTIFY_SOCKET: socket } }, (error) => {
 			if (error !== null) log.error({ err: error, state }, "systemd could not be told how the service is");
 		});

@@ -61,8 +61,8 @@ test("only this account may read the file", {
 });
 
 /**
- * Returns the name of the file that a descriptor refers to, or an empty text if the descriptor was closed in
- * the meantime.
+ * Returns the name of the file to which a descriptor refers. The name is empty if the descriptor was closed in the
+ * meantime.
  */
 function nameOf(fd: string): string {
 	try {

@@ -1,6 +1,6 @@
-// The access log. Each request gets one line when it has been answered. The line has the route and not the path, because
-// paths may contain tokens. It has no query, no cookie and no body, but names the order
-// and the conversion, so that a request id leads to them.
+// Writes the access log. Each request gets one line when it has been answered. The line has the route and not the
+// path, because paths may contain tokens. The line has no query, no cookie and no body, but names the order and the
+// conversion, so that a request id leads to them.
 
 import type { AnsweredRequest, Log } from "../ports.ts";
 import { idsOf } from "../request-notes.ts";

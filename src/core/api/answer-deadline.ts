@@ -14,9 +14,8 @@ import type { AppContext, AppEnv } from "./deps.ts";
 export const ANSWER_WITHIN_MS = 4.5 * SECOND_MS;
 
 /**
- * Time between two looks at whether the body has arrived. Nothing reports the arrival by itself, because a
- * body may arrive long before it is read: the key is looked up first, and on a slow database that takes
- * seconds.
+ * Time between two checks whether the body has arrived. Node does not report the arrival while nobody reads the body.
+ * The key is looked up before the body is read, which takes seconds on a slow database.
  */
 export const BODY_CHECK_MS = 250;
 
@@ -53,7 +52,7 @@ export function answerInTime(
 	work().then(
 		(response) => {
 			cancel();
-			// The caller already got the late answer. Nobody would read the stream in this answer, so it is closed.
+			// The caller already got the late answer. The stream in this answer is closed, because nobody would read it.
 			if (isOver) void response.body?.cancel();
 			isOver = true;
 			resolve(response);

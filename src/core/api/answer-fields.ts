@@ -1,5 +1,3 @@
-// Fields that many answers have.
-
 import * as z from "zod";
 import { AMOUNT_PATTERN } from "./sale-fields.ts";
 

@@ -19,17 +19,17 @@ import type { Programme } from "../store/queries/programmes.ts";
 import { CONVERSION_FIELDS } from "./conversion-fields.ts";
 import { composeExample } from "./openapi/composed-example.ts";
 
-/** An endpoint's answer to a call that it accepted. */
+/** Answer of an endpoint to an accepted call. */
 export interface Answer {
 	/** Outcome word for the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
-	/** Body, which has the form that the call describes. Null if the answer is a stream. */
+	/** Body in the form that the description of the call gives. Null if the answer is a stream. */
 	body: object | null;
 	conversionId: string | null;
 	/** Order id for the inbound log, if the request itself does not contain it. */
 	orderId?: string;
-	/** Details for the inbound log, in addition to the outcome. */
+	/** Details for the inbound log that the outcome word does not say. */
 	detail?: string;
 	/** Refused items of a batch. Each gets a row of the inbound log, so that people find out why an order is missing. */
 	refusedItems?: readonly { orderId: string | null; fault: Fault }[];
@@ -59,10 +59,7 @@ export const CONVERSION = CONVERSION_SHAPE.meta({
 });
 export type ConversionBody = z.output<typeof CONVERSION>;
 
-/**
- * Returns the schema of an operation's answer, which contains one of the given outcome words and the
- * conversion.
- */
+/** Returns the schema of an answer that contains the conversion and one of the given outcome words. */
 export function outcomeAnswer(outcomes: readonly Outcome[], description: string) {
 	return z
 		.strictObject({ outcome: z.enum(outcomes).describe("What was done."), conversion: CONVERSION })

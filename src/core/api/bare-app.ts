@@ -85,7 +85,7 @@ export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: read
 	}
 }
 
-/** Creates the app of a process that only delivers callbacks. It answers health checks and nothing else. */
+/** Creates the app of a worker process. It answers health checks and nothing else. */
 export function createWorkerApp(deps: AppDeps): Hono<AppEnv> {
 	const app = createBareApp(deps, null);
 	mountHealth(app, deps);

@@ -24,17 +24,17 @@ export interface SharedPlan {
 	/** Requests to store. The list is empty if the call is refused because of its content. */
 	requests: readonly OrderRequest<Decided<Outcome>>[];
 	/**
-	 * Number of items in a bulk call; 1 by default. Refused items count too, because each of them takes a row
-	 * of the log.
+	 * Number of items in a bulk call, 1 by default. Refused items count too, because each takes a row of the inbound
+	 * log.
 	 */
 	size?: number;
-	/** Creates the answer from the results of `requests`, which are in the same order as the requests. */
+	/** Creates the answer. `results` are in the same order as `requests`. */
 	answer(results: readonly RequestResult[]): Result<Answer>;
 }
 
 /**
- * The plan of a call that only reads, or that reports a listener's answers. Such a call runs in a short
- * transaction of its own and is not part of a batch.
+ * Plan of a call that is not part of a batch. It only reads, or it reports a listener's answers, and runs in a short
+ * transaction of its own.
  */
 export interface LonePlan {
 	runsAlone: true;
@@ -44,8 +44,8 @@ export interface LonePlan {
 }
 
 /**
- * The result of a request. The conversion may not be inserted yet and then has no database key. The answer to
- * the caller does not need that key, because it contains only the public id.
+ * Result of a request. The conversion may not be inserted yet and then has no database key. The answer to the caller
+ * contains only the public id, so it does not need the key.
  */
 export type RequestResult = Result<Decided<Outcome, NewConversion>>;
 
@@ -59,8 +59,8 @@ interface CallOrigin {
 	/** Key and signature of the caller, or null for a pixel call, which anybody can make. */
 	caller: Caller | null;
 	/**
-	 * Status of the answer, whether or not the call succeeds. It is set for the pixel, because a browser must
-	 * always get its image.
+	 * Status of the answer, whether or not the call succeeds. The pixel sets it, because a browser must always get its
+	 * image.
 	 */
 	httpStatus?: number;
 }

@@ -163,7 +163,7 @@ test("a list goes through all pages, newest first, and has no conversion of anot
 test("a list can be limited by the time of recording and of the sale, including the first time and excluding the last", async (t) => {
 	const shop = await openTestShop(t);
 	const dayOf = (day: number) => `2026-02-${String(day).padStart(2, "0")}T08:00:00Z`;
-	// The sales are reported in reverse order, one each hour.
+	// The sales are reported in reverse order, the newest sale first.
 	for (const day of [14, 13, 12, 11]) {
 		const body = { orderId: `S-${day}`, basketValue: "1", occurredAt: dayOf(day) };
 		await shop.call("POST", "/v1/conversions", { body });
@@ -180,7 +180,7 @@ test("a list can be limited by the time of recording and of the sale, including 
 	assert.deepEqual((await list({ recordedFrom: at(1) })).orders, ["S-11", "S-12", "S-13"]);
 	assert.deepEqual((await list({ recordedFrom: at(1), recordedBefore: at(3) })).orders, ["S-12", "S-13"]);
 	assert.deepEqual((await list({ recordedBefore: "2026-02-14" })).orders, [], "a day begins at midnight");
-	// A list that is filtered by the time of the sale is also sorted by it.
+	// A list that is filtered by the time of the sale is also sorted by that time.
 	assert.deepEqual((await list({ occurredFrom: "2026-02-12" })).orders, ["S-14", "S-13", "S-12"]);
 	assert.deepEqual((await list({ occurredBefore: dayOf(12) })).orders, ["S-11"]);
 	const bySale = { occurredFrom: dayOf(11), occurredBefore: "2026-02-14T09:00:00+01:00" };

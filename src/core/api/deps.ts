@@ -29,19 +29,21 @@ export interface AppDeps extends AccountsDeps, ConversionsDeps {
 	clickCounts: ClickCounts;
 	/** Proxies whose X-Forwarded-For header is trusted. */
 	trustedProxies: readonly AddressRange[];
-	/** Notified of the result each time calls were stored or could not be stored. */
+	/** Gets the result of each attempt to store calls. */
 	storing?: StoringWatch;
-	/** Check of whether the database can be used. */
+	/** Checks whether the database can be used. */
 	readiness: Readiness;
-	/** Returns the reason why the service is not ready, or null if it is. /readyz also checks the database. */
+	/**
+	 * Returns the reason why the service is not ready, or null if it is ready. /readyz additionally checks the database.
+	 */
 	unready?: () => Unready | null;
-	/** Signal that is aborted when the service stops. Open event streams are then ended at once. */
+	/** Signal that is aborted when the service stops. Open event streams then end at once. */
 	stopSignal?: AbortSignal | undefined;
 }
 
 /**
- * Reason why a service is not ready. The public answer of /readyz says that the service is stopping, but a
- * `reason` is shown only to the operator.
+ * Reason why a service is not ready. The public answer of /readyz says that the service is stopping, but only the
+ * operator sees a `reason`.
  */
 export type Unready = "stopping" | { reason: string };
 
@@ -53,20 +55,18 @@ export interface StoringWatch {
 
 export interface LimitedCalls {
 	/**
-	 * Counts a refused call. `programmeId` is the id in the request's address, and no programme with that id
-	 * may exist.
+	 * Counts a refused call. `programmeId` comes from the request's address, so there may be no programme with this id.
 	 */
 	note(programmeId: string, block: string | null): void;
 	/**
-	 * Stores the remaining counts. Must be called after the last call was answered and before the database is
-	 * closed.
+	 * Stores the remaining counts. The caller must have answered the last call, and must close the database only after
+	 * this.
 	 */
 	stop(): Promise<void>;
 }
 
 /**
- * Objects that @hono/node-server provides for each request. They are missing if a request is made in process,
- * as in tests.
+ * Objects that @hono/node-server adds to each request. They are missing if a request is made in process, as in tests.
  */
 export interface AppEnv {
 	Bindings: {

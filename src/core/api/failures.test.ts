@@ -17,8 +17,8 @@ async function failWith(t: Parameters<typeof openTestShop>[0], error: Error): Pr
 }
 
 /**
- * Dependencies of a service that is stopping, which delays no refusals. The clock of these tests does not
- * move, so a delayed refusal would never be answered.
+ * Dependencies of a service that is stopping, because such a service delays no refusals. The clock of these tests does
+ * not move, so a delayed refusal would never be answered.
  */
 const STOPPING = { stopSignal: AbortSignal.abort() };
 
@@ -205,8 +205,8 @@ test("concurrent refusals share inserts, each is stored before its answer, and a
 	assert.ok(inserts <= 3, `${inserts} inserts`);
 	const stored = (await shop.inbound()).length;
 	assert.ok(stored >= MAX_REFUSALS_WAITING && stored < flood);
-	// The first dropped refusal is logged at once. The next line is logged a minute later and counts all
-	// refusals since.
+	// The first dropped refusal is logged at once. The next line follows a minute later and counts all refusals since
+	// the first.
 	const dropped = () =>
 		shop.complaints.flatMap((fields) => ("dropped" in fields ? Number(fields.dropped) : []));
 	assert.deepEqual(dropped(), [1]);
@@ -271,7 +271,7 @@ test("a caller with a key but no secret cannot fill the log, and the shop's own 
 });
 
 /**
- * Returns a header with the shop's key. It is needed because the service does not read the body of a request
+ * Returns a header with the shop's key. Tests need the key, because the service does not read the body of a request
  * with an unknown key.
  */
 function keyOf({ credentials }: TestShop): { authorization: string } {

@@ -190,7 +190,7 @@ const showConversion: Endpoint = ({ programme, id }) => ({
 	},
 });
 
-/** Returns the order of a list with these filters, or undefined for the order of recording. */
+/** Returns how a list with these filters is sorted, or undefined for the order of recording. */
 function sortOf(query: Readonly<Record<string, string>>): ConversionSort | undefined {
 	if ("changedFrom" in query) return { by: "change", direction: "asc" };
 	return "occurredFrom" in query || "occurredBefore" in query ? { by: "sale", direction: "desc" } : undefined;

@@ -1,5 +1,5 @@
-// Health checks for supervisors and load balancers: whether the process is alive, and whether it is ready. Strangers can
-// request them, so the answer is only yes or no. Details are on the metrics address.
+// Answers health checks of supervisors and load balancers: whether the process is alive, and whether it is ready.
+// Strangers can request them, so the answer is only yes or no. The metrics address has the details.
 
 import * as z from "zod";
 import { findWarnings, type WatchedState } from "../../watch/checks.ts";
@@ -59,8 +59,8 @@ export interface ProcessDetails {
 export type HealthDeps = Pick<AppDeps, "clock" | "network" | "publicUrl" | "readiness" | "unready">;
 
 /**
- * Sentence that clients get while the process stops. It may give this reason even to strangers, because they
- * notice anyway that the process stops.
+ * Sentence that clients get while the process stops. Strangers may see this reason, because they notice anyway that
+ * the process stops.
  */
 export const STOPPING =
 	"The service is stopping. Send requests to another process, or come back in a moment.";
@@ -68,20 +68,20 @@ export const STOPPING =
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
 /**
- * Number of consecutive batches of calls that could not be stored, after which the process is not ready. A
- * single broken connection must not make it unready.
+ * Number of consecutive failed batches of calls from which the process counts as not ready. A single broken connection
+ * must not make the process unready.
  */
 const FAILED_BATCHES = 3;
 /**
- * Time after the last failed batch at which the process becomes ready again. An unready process gets no
- * calls, so it could not find out otherwise that calls can be stored again.
+ * Time after the last failed batch at which the process becomes ready again. While it is not ready it gets no calls,
+ * so it could not find out otherwise that calls can be stored again.
  */
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
 /**
- * Watches whether calls can be stored. A database server with a full disk still answers the check of `/readyz`.
- * `onFailing` is called when too many batches in a row have failed. The database should then be checked at once. If the
- * check fails too, the database itself is the cause, and calls count as storable again when it has recovered.
+ * Watches whether calls can be stored, because a database server with a full disk still answers the check of
+ * `/readyz`. `onFailing` is called after too many failed batches in a row, and should check the database at once. If
+ * that check fails too, the database itself is the cause, and calls count as storable again when it has recovered.
  */
 export function createStoringWatch(
 	clock: Pick<Clock, "nowMs">,
@@ -113,10 +113,7 @@ export function createHealth(deps: HealthDeps) {
 			if (isUsable && unready() === null) return jsonAnswer<z.output<typeof READY>>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
-		/**
-		 * Returns the health of this process with details. The answer is only served on the operator's metrics
-		 * address.
-		 */
+		/** Returns the health of this process with details, which only the operator's metrics address serves. */
 		async answerDetails(about: ProcessDetails): Promise<Response> {
 			const database = await deps.readiness.check();
 			const why = unready();

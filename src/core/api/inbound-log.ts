@@ -35,7 +35,8 @@ export const MAX_REFUSALS_WAITING = 500;
 export const BLOCK_REFUSALS: Rate = { burst: 120, perSecond: 1 };
 export const PROGRAMME_REFUSALS: Rate = { burst: 600, perSecond: 5 };
 /**
- * Rate at which refused calls are stored that name no programme or an unknown one. All such calls share it.
+ * Rate at which refused calls are stored that name no programme or an unknown one. All callers of such calls share
+ * this rate.
  */
 export const STRANGERS_REFUSALS: Rate = { burst: 1_000, perSecond: 5 };
 
@@ -48,8 +49,8 @@ export interface InboundCall {
 	/** The X-Request-Id of the answer, or null for a request that was made in process. */
 	requestId: string | null;
 	/**
-	 * Returns the caller's address block for rate limits, or null for a private address. It is a function,
-	 * because most calls do not need the block.
+	 * Returns the caller's address block for rate limits, or null for a private address. The block is computed on
+	 * demand, because most calls do not need it.
 	 */
 	findBlock(): string | null;
 }
@@ -93,8 +94,8 @@ export function targetQuery(target: string): URLSearchParams {
 }
 
 /**
- * Returns the target as the caller wrote and signed it. The URL of the Request object is not usable, because it resolves
- * dots and encodes characters again, so the signature would not match.
+ * Returns the target as the caller wrote and signed it. The URL of the Request object cannot be used, because that
+ * class resolves dots and encodes characters again, so the signature would not match.
  */
 export function requestTarget(c: AppContext): string {
 	const received = incomingOf(c)?.url;
@@ -178,7 +179,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 	let dropped = 0;
 	let droppedLoggedAtMs = Number.NEGATIVE_INFINITY;
 
-	/** Logs how many refusals were not stored. A flood drops some in every batch, so it is logged once a minute. */
+	/** Logs how many refusals were not stored. A flood drops some in every batch, so there is one line a minute. */
 	function logDropped(): void {
 		const nowMs = clock.monotonicMs();
 		if (nowMs - droppedLoggedAtMs < DROPPED_LOGGED_EVERY_MS) return;
@@ -187,10 +188,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		droppedLoggedAtMs = nowMs;
 	}
 
-	/**
-	 * Stores the row of a refused call. Resolves to false if the row was not stored because there are too many
-	 * refusals.
-	 */
+	/** Stores the row of a refused call. Resolves to false if the row was dropped because too many refusals wait. */
 	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<boolean> {
 		const isFull = batcher.waitingSize >= MAX_REFUSALS_WAITING;
 		const atMs = clock.nowMs();
@@ -204,7 +202,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		return true;
 	}
 
-	/** Inserts rows. A failure is logged, so the function never rejects. */
+	/** Inserts rows. Never rejects, because a failure is only logged. */
 	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
 		try {
 			await store.batch.write(store.db, { inboundCalls: rows });

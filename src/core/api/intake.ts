@@ -41,7 +41,7 @@ const MAX_WAITING_REQUESTS = 2_048;
  */
 export const WAITING_ROOM = {
 	single: { inAll: MAX_WAITING_REQUESTS, ofProgramme: MAX_WAITING_REQUESTS / 2 },
-	/** Limits for bulk calls. A programme may have a bulk call of 500 items waiting, and a few more calls. */
+	/** Limits for bulk calls. They allow each programme one waiting bulk call of 500 items, and a few smaller ones. */
 	bulk: { inAll: (MAX_WAITING_REQUESTS * 3) / 4, ofProgramme: Math.floor(MAX_WAITING_REQUESTS / 3) },
 } as const;
 
@@ -51,8 +51,8 @@ export const WAITING_ROOM = {
  */
 export const MAX_WAIT_MS = 3 * SECOND_MS;
 /**
- * Maximum time that a call waits while the service stops. It is short, so that every caller is answered
- * before connections are closed.
+ * Maximum time that a call waits while the service stops. The limit is short, so that every caller is answered before
+ * connections are closed.
  */
 export const MAX_WAIT_WHILE_STOPPING_MS = SECOND_MS;
 /** Maximum time for which the calls of a failed batch are stored one by one. */
@@ -69,8 +69,8 @@ const SINGLE_LOCK_WAIT_MS: LockWaitMs = 250;
 
 export interface Intake {
 	/**
-	 * Resolves once the call and its row of the inbound log are stored. Resolves to undefined if there is no room or the
-	 * call waited too long, and then nothing was done. Rejects if our side failed.
+	 * Resolves once the call and its row of the inbound log are stored. Resolves to undefined if there was no room or
+	 * the call waited too long, and then nothing was done. Rejects after a failure on our side.
 	 */
 	accept(call: IntakeCall): Promise<Result<Answer> | undefined>;
 }
@@ -133,7 +133,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 type AnswerCall = (index: number, result: Promise<Result<Answer>>) => void;
 type AnswerOf = (call: IntakeCall, result: Promise<Result<Answer>>) => void;
 
-/** Stores calls, notifies the engines of the events that they owe, and answers those that are stored. Never rejects. */
+/** Stores calls, notifies the engines of the new deliveries, and answers the calls that were stored. Never rejects. */
 async function tryToStore(
 	deps: IntakeDeps,
 	calls: readonly SharedCall[],
@@ -155,7 +155,7 @@ async function storeLone(deps: IntakeDeps, call: LoneCall): Promise<Result<Answe
 }
 
 function noteOutcome({ storing }: IntakeDeps, failure: Failure | null): void {
-	// A conflict says nothing about the database.
+	// A conflict about an order does not mean that the database has failed.
 	if (!(failure?.error instanceof ConflictError)) storing?.note(failure === null ? null : failure.error);
 }
 
@@ -188,7 +188,7 @@ async function storeOneByOne(
 	return lockedProgrammes.keys();
 }
 
-/** Creates a set of programmes. Each programme is removed from it after `forMs`. */
+/** Creates a set of programmes that removes each of them after `forMs`. */
 function createMarks(clock: Pick<Clock, "nowMs">, forMs: number) {
 	const untilMs = new Map<unknown, number>();
 	return {
@@ -201,7 +201,7 @@ function createMarks(clock: Pick<Clock, "nowMs">, forMs: number) {
 	};
 }
 
-/** Returns the fault for a call that was refused because too many calls wait. */
+/** Returns the fault for a call that is refused because too many calls wait. */
 export function tooManyWaiting(): Fault {
 	return fault(
 		"unavailable",
@@ -221,7 +221,7 @@ function isWorthRetrying({ error, isUncertain }: Failure, calls: number): boolea
 	return calls > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
 }
 
-/** Returns the answer to a call that was not stored. It rejects if our side failed. */
+/** Returns the answer to a call that was not stored. Rejects after a failure on our side. */
 async function resultOf({ error }: Failure): Promise<Result<Answer>> {
 	if (error instanceof ConflictError) return refuseBusy();
 	throw error;

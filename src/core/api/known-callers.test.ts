@@ -15,7 +15,6 @@ import { revokeApiKey } from "../store/queries/keys.ts";
 import type { Store } from "../store/store.ts";
 import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
-/** Adds another key to the programme. */
 async function addKey({ deps, programme, credentials }: TestShop) {
 	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id, COMMAND_LINE));
 	return { keyId, credentials: { ...credentials, key } };

@@ -18,7 +18,7 @@ test("a flood for thousands of programmes from thousands of address blocks leave
 		limited.note(`prg_${call}`, "5.6.7");
 	}
 	await clock.moveBy(MINUTE_MS);
-	// A single statement inserts the rows, so their order is not defined.
+	// The rows are sorted here, because a single statement inserts them in no defined order.
 	const rows = (await shop.inbound()).sort((one, two) => (one.programme_id ?? 0) - (two.programme_id ?? 0));
 	assert.deepEqual(
 		rows.map(({ programme_id, outcome }) => [programme_id, outcome]),

@@ -23,7 +23,7 @@ interface Tally {
  */
 const MAX_TALLIES = 100;
 /**
- * Maximum number of address blocks that are counted for a programme. If there are more, the row says "or
+ * Maximum number of address blocks that are counted for a programme in a minute. If there are more, the row says "or
  * more".
  */
 const MAX_COUNTED_BLOCKS = 1_000;

@@ -33,7 +33,7 @@ export const MAX_ITEMS = BATCH_ROWS;
  */
 export const MAX_BATCH_BYTES = 256 * 1024;
 
-/** Sentences for the description of every batch. */
+/** Sentences that are part of every batch's description. */
 export const ABOUT_ITEMS = `A call may have up to ${MAX_ITEMS} items, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are handled in their order, also if several are about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one item does not affect the others. After a lost answer the call may be repeated, signed again. Nothing is done twice.`;
 
 /** Turns a JSON object into a request about an order. */
@@ -42,10 +42,10 @@ export type Parse = (json: unknown, call: SignedCall) => Result<SharedPlan["requ
 type Words = Pick<DescribedCall, "path" | "tag" | "operationId" | "summary" | "description">;
 
 interface SingleCall<Body extends z.ZodObject> extends Words, Pick<DescribedCall, "answers" | "faults"> {
-	/** Schema of the body for callers. It may say more than the schema that `parse` checks. */
+	/** Schema of the body in the document. It may describe more than the schema that `parse` checks. */
 	body: Body;
 	sample?: z.input<Body>;
-	/** Returns the function that parses the body. It is called once for an app. */
+	/** Returns the function that parses the body. An app calls this once. */
 	parser(deps: AppDeps): Parse;
 	/** Returns the coupon codes of a body, for the inbound log. */
 	codesOf?(json: unknown): readonly string[];
@@ -83,7 +83,7 @@ export function single<Body extends z.ZodObject>({
 interface BatchCall<Item extends z.ZodObject> extends Words {
 	item: Item;
 	sampleItem: z.input<Item>;
-	/** The result of the sample. */
+	/** Result of the sample item in the documentation. */
 	result: BatchItem;
 	parser(deps: AppDeps): Parse;
 }

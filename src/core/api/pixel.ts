@@ -113,7 +113,7 @@ export function createPixel(
 		return takeReport(readInboundCall(c, deps, "pixel"), programmeId).finally(leave);
 	}
 
-	/** Stores a pixel's report and resolves to its outcome word or fault code. Never rejects. */
+	/** Stores the report of a pixel and resolves to its outcome word or fault code. Never rejects. */
 	async function takeReport(call: InboundCall, publicId: string): Promise<string> {
 		const query = targetQuery(call.target);
 		const refuse = async (found: Fault, programmeId: number | null): Promise<string> => {
@@ -137,7 +137,7 @@ export function createPixel(
 		}
 	}
 
-	/** Stores the report in a batch with signed calls. */
+	/** Stores the report in a batch together with signed calls. */
 	function record(
 		call: InboundCall,
 		programme: Programme,

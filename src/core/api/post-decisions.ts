@@ -61,7 +61,7 @@ export const DECISIONS: readonly SignedRoute[] = [
 	}),
 ];
 
-/** A call that makes one kind of decision. */
+/** Describes a call that makes one kind of decision. */
 function decision(
 	move: DecisionMove,
 	{ event, outcome, description, faults = [], ...words }: DecisionCall,
@@ -123,7 +123,7 @@ function forTestsOnly<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
 }
 
 const ITEM_DECISIONS = [...DECISION_MOVES, "refund"] as const;
-/** Item of a batch of decisions. Each item names its decision. */
+/** Item of a batch of decisions. Each item says which decision it makes. */
 const DECISION_ITEM = REFUND_BODY.extend({
 	refundId: REFUND_ID.optional(),
 	decision: z.string().meta({

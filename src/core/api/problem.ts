@@ -5,8 +5,8 @@ import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import type { AppDeps } from "./deps.ts";
 
 /**
- * Security headers of every answer that does not set its own. JSON and the pixel have them too, because
- * somebody may lead a browser to their addresses. Pages have other headers (web/access.ts).
+ * Security headers of every answer that does not set its own. JSON and the pixel have these headers too, because
+ * somebody may lead a browser to them. Pages have other headers (web/access.ts).
  */
 export const SAFE_HEADERS = {
 	"content-security-policy":

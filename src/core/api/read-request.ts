@@ -41,7 +41,7 @@ export interface RawBody {
 export async function readBody(
 	request: Request,
 	maxBytes = MAX_BODY_BYTES,
-	/** What the caller of a body that is too large can do. */
+	/** Advice for a caller whose body is too large. */
 	advice = maxBytes > MAX_BODY_BYTES
 		? "Send fewer items in a call."
 		: "Send one report per request, with its fields alone.",
@@ -80,7 +80,7 @@ async function readCounted(stream: Request["body"], maxBytes: number): Promise<U
 
 export function parseJson(
 	call: RawBody,
-	/** What the caller of a body that is not JSON can do. */
+	/** Advice for a caller whose body is not JSON. */
 	advice = "Sign and send the same valid bytes.",
 ): Result<unknown> {
 	if (!isPlainJson(call.contentType, call.contentEncoding)) {
@@ -135,7 +135,7 @@ export function checkFields<Shape extends z.ZodRawShape, Config extends z.core.$
 }
 
 function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly string[]): Fault {
-	// The path may point inside a field, such as answers.0.status.
+	// The path may lead inside a field, as in answers.0.status.
 	const field = issue?.path.join(".") ?? "";
 	if (issue?.code === "unrecognized_keys") {
 		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);
@@ -151,7 +151,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly str
 	return fault(codeOf(issue), `${field} ${describeRule(issue)}.`, field);
 }
 
-/** Returns the fault code of a broken rule. A schema may have a rule of its own, with its code and its words. */
+/** Returns the fault code for a broken rule. A schema may define a rule with its own code and sentence. */
 function codeOf(issue: z.core.$ZodIssue): ApiFaultCode {
 	const own: unknown = issue.code === "custom" ? issue.params?.["code"] : undefined;
 	return API_FAULT_CODES.find((code) => code === own) ?? "invalid_field";
@@ -159,7 +159,7 @@ function codeOf(issue: z.core.$ZodIssue): ApiFaultCode {
 
 /** Returns the rule that a value breaks, such as "must be a string". */
 function describeRule(issue: z.core.$ZodIssue): string {
-	// A schema with a pattern or a rule of its own says in words what it means.
+	// A schema with a pattern or a rule of its own also has a sentence that says what is expected.
 	const hasWords = issue.code === "invalid_format" || issue.code === "custom";
 	if (hasWords && issue.message.startsWith("must ")) return issue.message;
 	if (issue.code === "too_big" && issue.origin === "int") return `must be at most ${issue.maximum}`;

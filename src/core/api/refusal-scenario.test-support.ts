@@ -1,4 +1,4 @@
-// Checks a refused call: its answer, its row of the log, and that nothing else was stored.
+// Checks a refused call: its answer, its row of the inbound log, and that nothing else was stored.
 
 import assert from "node:assert/strict";
 import type { CallOptions } from "../../../test/support/signed-request.ts";
@@ -8,7 +8,7 @@ import type { Answered, TestShop } from "./test-shop.test-support.ts";
 export interface Scenario {
 	what: string;
 	field?: string;
-	/** Order id in the row of the log, or undefined if the call names none. */
+	/** Order id in the row of the inbound log, or undefined if the call names no order. */
 	orderId?: string;
 	detail?: RegExp;
 	/** Runs before the stored rows are read for the comparison. */

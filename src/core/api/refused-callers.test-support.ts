@@ -1,4 +1,4 @@
-// A table by fault code of calls that are refused because of their key, secret, timestamp or nonce.
+// Lists, for each fault code, a call that is refused because of its key, secret, timestamp or nonce.
 
 import { expectValue } from "../../../test/support/shop-account.ts";
 import { type Credentials, signedRequest } from "../../../test/support/signed-request.ts";

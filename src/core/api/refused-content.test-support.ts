@@ -1,4 +1,4 @@
-// A table by fault code of calls that are refused because of their content.
+// Lists, for each fault code, a call that is refused because of its content.
 
 import assert from "node:assert/strict";
 import { MAX_STREAMS_A_RECEIVER } from "#modules/feeds/api/event-streams.ts";

@@ -1,6 +1,6 @@
-// The form of every call of the API. The file of a call has its address, its words, its schemas and its handler together. The
-// core and each module have a table of such calls, and site-modules.ts joins them. The routing, the OpenAPI document, the
-// tables in docs/ and the tests of rights are derived from the joined table.
+// Defines the form of every call of the API. The file of a call contains its address, its words, its schemas and its
+// handler. The core and each module have a table of such calls, and site-modules.ts joins them. The routing, the
+// OpenAPI document, the tables in docs/ and the tests of rights are derived from the joined table.
 
 import type * as z from "zod";
 import type { TokenRight } from "../domain/api-token.ts";
@@ -16,24 +16,24 @@ declare module "zod" {
 	}
 }
 
-/** What callers are told about a call. */
+/** Description of a call for its callers. */
 export interface DescribedCall {
 	method: "GET" | "POST" | "PATCH" | "DELETE";
 	/** Path with its parameters in braces, such as "/v1/conversions/{id}". */
 	path: string;
-	/** Words about the parameters in the path. A parameter that is not listed is described by its name. */
+	/** Descriptions of the parameters in the path. A parameter that is not listed is described by its name. */
 	pathParameters?: Readonly<Record<string, { description: string; example: string }>>;
 	/** Heading under which the reference lists the call. */
 	tag: string;
-	/** Name of the call in clients that are generated from the document. It never changes. */
+	/** Name of the call in clients that are generated from the document. It must never change. */
 	operationId: string;
 	summary: string;
 	description: string;
 	query?: z.ZodObject;
-	/** Query of the example request, such as "limit=50". It has none by default. */
+	/** Query of the example request, such as "limit=50". The default is no query. */
 	sampleQuery?: string;
 	body?: z.ZodObject;
-	/** Body of the example request. By default it is composed from the examples of the required fields. */
+	/** Body of the example request. By default this is composed from the examples of the required fields. */
 	sample?: object;
 	/** Answers to accepted requests, by HTTP status. */
 	answers: Readonly<Record<number, AnswerForm>>;
@@ -47,7 +47,7 @@ export interface AnswerForm {
 	mediaType?: string;
 	/** Schema of the body, or undefined if the answer has no body or if no schema can describe it. */
 	schema?: z.ZodType;
-	/** Example of the body. By default it is composed from the examples of the fields. */
+	/** Example of the body. By default this is composed from the examples of the fields. */
 	example?: unknown;
 	/** Schemas to which the description refers by their names. */
 	mentions?: readonly z.ZodType[];
@@ -66,17 +66,17 @@ export function answer<Schema extends z.ZodType>(
 export interface SignedRoute extends DescribedCall {
 	caller: "shop";
 	method: "GET" | "POST";
-	/** Returns the endpoint. It is called once for an app. */
+	/** Returns the endpoint. An app calls this once. */
 	plan(deps: AppDeps): Endpoint;
 }
 
-/** What callers are told about a call with a token of the network or of a partner. token-api adds the handler. */
+/** Description of a call with a token of the network or of a partner. token-api adds the handler. */
 export interface TokenCallDescription extends DescribedCall {
 	caller: "token";
 	right: TokenRight;
 	/**
-	 * True if the answer is one resource. It then has an ETag, with which the caller asks whether the resource has changed
-	 * (If-None-Match), or makes sure that it has not (If-Match).
+	 * True if the answer is one resource. Such an answer has an ETag, with which the caller can ask whether the resource
+	 * has changed (If-None-Match), or demand that it has not (If-Match).
 	 */
 	isResource: boolean;
 }
@@ -86,7 +86,7 @@ export interface PublicCall extends DescribedCall {
 	caller: "anyone";
 	/** Codes with which the call can be refused. */
 	codes?: readonly ApiFaultCode[];
-	/** Returns a sample of how the call is made, for the service at this address. */
+	/** Returns a sample of the call for the service at this address. */
 	writeSample?(publicUrl: string): CodeSample;
 }
 

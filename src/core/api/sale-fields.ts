@@ -1,6 +1,6 @@
-// The fields of a sale, which the signed API and the pixel share. Handlers check types with these schemas,
-// and the API reference takes its descriptions from them. The functions in this file check rules that no
-// schema can express, each with its own fault code.
+// Defines the fields of a sale, which the signed API and the pixel share. Handlers check types with these schemas, and
+// the API reference takes its descriptions from them. The functions in this file check rules that no schema can
+// express, each with its own fault code.
 
 import * as z from "zod";
 import type { Report } from "../conversions/report.ts";
@@ -20,7 +20,7 @@ const TIME_PATTERN =
 	"^(\\d{4}-\\d\\d-\\d\\d)T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$";
 const TIME = new RegExp(TIME_PATTERN);
 
-/** Values of the order that all examples use. */
+/** Values of the example order. */
 export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_ORDER_ID = "ORDER-1001";
@@ -32,7 +32,7 @@ export const EXAMPLE_CURSOR = "mJx0Yw9Vq3bT5kL1ZrE8Sg";
  */
 const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
 const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
-/** Pattern of a shop's own name for something. */
+/** Pattern of a name that a shop gives to something. */
 export const NAME_PATTERN = `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`;
 
 export const ORDER_ID = z.string().meta({
@@ -129,8 +129,8 @@ export function parseSale(
 	programme: Pick<Programme, "currency" | "archived_at_ms">,
 	fields: z.output<z.ZodObject<typeof SALE>>,
 ): Result<Pick<Report, "orderId" | "eventType" | "basketValue">> {
-	// A sale that arrives in the same second may still be recorded, because processes cache programmes. It is decided
-	// like any other.
+	// A sale that arrives in the same second may still be recorded, because processes cache programmes. Such a sale is
+	// decided like any other.
 	if (programme.archived_at_ms !== null) return refusalOf("programme_archived", {});
 	return checkAll({
 		orderId: parseOrderId(fields.orderId),
@@ -179,8 +179,8 @@ export function parseMoment(name: string, text: string): Result<number> {
 }
 
 /**
- * Returns the end of a sentence if the text begins with a day that the calendar does not have, such as 30 February, or
- * null. Such a text has the right form, so naming the form would not help.
+ * If the text begins with a day that the calendar does not have, such as 30 February, returns the end of a sentence
+ * that says so, otherwise null. Such a text has the right form, so naming the form would not help.
  */
 export function sayMissingDay(text: string): string | null {
 	const day = /^\d{4}-\d\d-\d\d(?=T|t|$)/.exec(text)?.[0];

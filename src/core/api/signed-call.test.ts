@@ -84,7 +84,7 @@ test("a replaced secret is valid for 24 more hours, and the new one at once", as
 });
 
 test("pages are served while a caller with a valid key sends its body slowly", async (t) => {
-	// The clock does not move, so a page that had to wait for the report would never be served.
+	// The clock does not move, so the test would not end if the page had to wait for the report.
 	const shop = await openTestShop(t, { change: () => ({ clock: createClock(START_MS) }) });
 	const { headers } = signedRequest("POST", "/v1/conversions", shop.credentials, {
 		body: SALE,

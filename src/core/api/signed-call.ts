@@ -34,7 +34,7 @@ export type Endpoint = ((call: SignedCall) => CallPlan) & {
 	maxBodyBytes?: number;
 };
 
-/** Returns the plan of a call that is refused for its content. */
+/** Returns the plan of a call that is refused because of its content. */
 export function refusedPlan(refusal: Result<never>, orderId: string | null = null): CallPlan {
 	return { orderId, requests: [], answer: () => refusal };
 }
@@ -63,7 +63,7 @@ interface SharedParts {
 	admission: Admission;
 }
 
-/** What the stages of a call need. */
+/** Dependencies of the stages of a call. */
 interface StageDeps extends AppDeps, SharedParts {}
 
 export function createSignedCalls(appDeps: AppDeps, shared: SharedParts) {
@@ -86,8 +86,8 @@ export function createSignedCalls(appDeps: AppDeps, shared: SharedParts) {
 }
 
 /**
- * Answers a call that only reads. It waits in the same queue as page requests, in which each programme
- * counts as one client.
+ * Answers a call that only reads. The call waits in the same queue as page requests, in which each programme counts as
+ * one client.
  */
 async function answerRead(
 	deps: StageDeps,
@@ -111,8 +111,7 @@ async function answerRead(
 }
 
 /**
- * Answers a call that writes. Such a call has priority over page requests, but only after its signature was
- * verified. See `runReport`.
+ * Answers a call that writes. Such a call has priority over page requests, but only after its signature was verified.
  */
 async function answerReport(
 	deps: StageDeps,
@@ -220,14 +219,14 @@ async function refuse(
 ): Promise<Response> {
 	deps.metrics.countInbound(call.kind, found.code);
 	const isStored = await deps.refusals.write(call, found, { programmeId });
-	// The refusal is delayed, so that a caller that sends garbage can make only one call a second on each
-	// connection. A 503 is not delayed, because it is our own fault.
+	// The refusal is delayed, so that a caller that sends garbage can make only one call a second on each connection. A
+	// 503 is not delayed, because our side caused it.
 	if (!isStored && found.httpStatus < 500) await deps.admission.delayRefusal();
 	return problemAnswer(deps, found, headers);
 }
 
 /**
- * Notes the programme of the key for the access log, also if the call is refused after that, for example for its
+ * Records the programme of the key for the access log, also if the call is refused later, for example because of its
  * signature.
  */
 function noteProgramme(c: AppContext, { public_id: programmeId }: Programme): void {
@@ -235,7 +234,7 @@ function noteProgramme(c: AppContext, { public_id: programmeId }: Programme): vo
 	if (record !== undefined) record.programme = programmeId;
 }
 
-/** Returns Node's objects of a request, or undefined if the request was made in process. */
+/** Returns Node's objects for a request, or undefined if the request was made in process. */
 function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
 	return c.env;
 }

@@ -34,7 +34,7 @@ export interface StoringDeps extends InTransaction {
 	store: Pick<Store, "db" | "transact" | "batch" | "writeAlone">;
 }
 
-/** Calls that are stored. */
+/** Calls that were stored together. */
 export interface Stored {
 	results: ReadonlyMap<IntakeCall, Result<Answer>>;
 	/** Deliveries that became due, to be announced to the engines. */
@@ -50,7 +50,7 @@ export interface Failure {
 /** Maximum number of times that a batch of several calls is judged together. After that its calls are stored one by one. */
 const TURNS_TOGETHER = 2;
 
-/** An attempt that did not fail has a value. */
+/** Result of an attempt. An attempt that did not fail has a value. */
 export type Attempted<Value> = { failure: null; value: Value } | { failure: Failure };
 
 /**
@@ -100,7 +100,8 @@ export function storeLoneCall(
 				const result = isReplayed ? refusalOf("replayed_nonce", {}) : await call.answer(trx);
 				await store.batch.write(trx, rowsOfCalls([{ call, isReplayed, decided: [], result }], clock.nowMs()));
 				onCommit();
-				// The result is not returned as it is, because a refusal would roll the used nonce and the log back.
+				// The result is wrapped in an object, because a refusal would otherwise roll back the used nonce and the row
+				// of the inbound log.
 				return { result };
 			});
 			return result;
@@ -159,7 +160,9 @@ async function storeTogether(
 	onStored(stored);
 }
 
-/** Judges and answers calls. Returns the rows to write, and a function that makes the result from what was written. */
+/**
+ * Judges and answers calls. Returns the rows to write, and a function that creates the result from the written rows.
+ */
 async function judgeCalls(db: Db, deps: StoringDeps, accepted: Accepted, found: Found, readAtMs: number) {
 	const { batch, results } = await judgeFound(db, deps, accepted.requests, found);
 	const handled = answerCalls(accepted, results());
@@ -173,8 +176,8 @@ async function judgeCalls(db: Db, deps: StoringDeps, accepted: Accepted, found: 
 }
 
 /**
- * Divides calls into those that need no lock and those that do. Calls with a nonce or an order in common stay together, in
- * their order.
+ * Divides calls into those that need no lock and those that need one. Calls that share a nonce or an order stay
+ * together, in their order.
  */
 function divide(
 	calls: readonly SharedCall[],
@@ -196,7 +199,10 @@ function divide(
 	};
 }
 
-/** Returns a text for the nonce of a call, and one for each of its orders. */
+/**
+ * Returns one text for the nonce of a call, and one for each of its orders. Two calls with a text in common must stay
+ * together.
+ */
 function namesOf({ caller, requests }: SharedCall): string[] {
 	const orders = requests.map(({ programmeId, orderId }) => `order ${programmeId} ${orderId}`);
 	return caller === null ? orders : [`nonce ${keyOfNonce(caller.nonce)}`, ...orders];
@@ -213,9 +219,9 @@ function askAbout(calls: readonly SharedCall[]): Asked {
 
 interface Accepted {
 	calls: readonly SharedCall[];
-	/** The calls whose nonce was used before. They have no effect. */
+	/** Calls whose nonce was used before, which therefore have no effect. */
 	replayed: ReadonlySet<SharedCall>;
-	/** The requests of the other calls. */
+	/** Requests of the calls that are not replayed. */
 	requests: readonly SharedCall["requests"][number][];
 }
 
@@ -225,7 +231,7 @@ function acceptCalls(calls: readonly SharedCall[], { usedNonces }: Looked): Acce
 	for (const call of calls) {
 		if (call.caller === null) continue;
 		const key = keyOfNonce(call.caller.nonce);
-		// The same call may be in a batch twice.
+		// One batch may contain the same call twice.
 		if (used.has(key)) replayed.add(call);
 		used.add(key);
 	}
@@ -233,12 +239,10 @@ function acceptCalls(calls: readonly SharedCall[], { usedNonces }: Looked): Acce
 	return { calls, replayed, requests };
 }
 
-/** A call and its result. */
 interface HandledCall {
 	call: IntakeCall;
 	/** True if the nonce of the call was used before. Such a call has no effect. */
 	isReplayed: boolean;
-	/** Results of the call's requests. */
 	decided: readonly RequestResult[];
 	result: Result<Answer>;
 }
@@ -256,7 +260,7 @@ function answerCalls(
 	});
 }
 
-/** Returns the rows that belong to the calls themselves. */
+/** Returns the rows of the inbound log, nonces, first times and key uses that belong to the calls themselves. */
 function rowsOfCalls(
 	handled: readonly HandledCall[],
 	nowMs: number,
@@ -295,8 +299,8 @@ function inboundRows({ call, isReplayed, result }: HandledCall, nowMs: number): 
 }
 
 /**
- * Returns the times at which a programme's server or pixel worked, if it is the first time. The cached row may be up to a
- * second old, so the time may be stored already. It then stays.
+ * Returns the times at which a programme's server or pixel worked for the first time. The cached programme may be up
+ * to a second old, so such a time may be stored already. The stored time then stays.
  */
 function firstTimesOf(handled: readonly HandledCall[], nowMs: number): FirstTimes[] {
 	const times = new Map<number, FirstTimes>();
@@ -312,7 +316,6 @@ function firstTimesOf(handled: readonly HandledCall[], nowMs: number): FirstTime
 	return [...times.values()];
 }
 
-/** Returns for each key the time at which it was used. */
 function keyUsesOf(handled: readonly HandledCall[]): KeyUse[] {
 	const uses = new Map(
 		handled.flatMap(({ call: { caller } }) =>

@@ -1,4 +1,5 @@
-// A service with one shop for tests: a real SQLite file, a clock that the test moves, and an app that answers in process.
+// Provides a service with one shop for tests: a real SQLite file, a clock that the test moves, and an app that answers
+// in process.
 
 import type { TestContext } from "node:test";
 import type { RefundBody } from "#modules/refunds/api/refund-fields.ts";
@@ -27,13 +28,13 @@ export interface TestShop {
 	store: Store;
 	programme: Programme;
 	credentials: Credentials;
-	/** Ids of the programmes of which the engines were notified, in order. */
+	/** Ids of the programmes that were announced to the engines, in order. */
 	announced: number[];
 	/** Fields of the log lines at the levels warn and error. */
 	complaints: object[];
 	moveClock(byMs: number): void;
 	request: ReturnType<typeof createApp>["request"];
-	/** Sends a request that the shop has signed. */
+	/** Sends a request that is signed with the shop's key. */
 	call(method: string, target: string, options?: Partial<CallOptions>): Promise<Answered>;
 	/** Returns all stored rows that must not change when a call is refused. */
 	stored(): Promise<object>;

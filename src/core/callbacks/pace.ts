@@ -1,11 +1,6 @@
-// Adapts the number of requests that may be in flight, called the allowance, to the load of this process. It never
-// exceeds the caps. While the process is the bottleneck, more requests in flight only cost more. In one run a request
-// took 57 µs of processor time over 256 connections and 33 µs over 64, and opening a connection costs a handshake.
-// While the receivers are the bottleneck, more requests in flight help. So the allowance halves when the process is
-// busy, and doubles when it is not. A process that sends at full speed is busy, which is fine. A process is late if
-// its event loop comes round too seldom. Each request needs the loop several times within its five seconds (connected,
-// TLS, written), and fails if the loop is late. The allowance of a late process falls below 64 at once, and recovers a
-// few requests at a time.
+// Adapts the number of requests that may be in flight, called the allowance, to the load of this process. The
+// allowance halves while the process is busy and doubles while it is not. If the process is late, the allowance drops
+// at once and recovers a few requests at a time.
 
 import type { Clock, Load } from "../ports.ts";
 import { Alarm } from "./alarm.ts";
@@ -23,12 +18,15 @@ const LATE_ALLOWANCE = 8;
 const STEP_BACK = 8;
 /**
  * Share of busy time above which the event loop is hardly ever idle. Requests then wait for this process and not for
- * the receivers.
+ * the receivers, so more of them in flight only cost more. In one run a request took 57 µs of processor time over 256
+ * connections and 33 µs over 64, and opening a connection costs a handshake. A process that sends at full speed is
+ * busy, which is fine.
  */
 const BUSY_SHARE = 0.85;
 /**
- * Delay of the event loop above which the process counts as late. A new connection needs the loop about four times, so
- * a quarter of the deadline is lost if it is late by this much each time.
+ * Delay of the event loop above which the process counts as late. A request fails if the loop is too late for it. A new
+ * connection needs the loop about four times, so a quarter of the deadline is lost if the loop is late by this much
+ * each time.
  */
 const LATE_MS = 300;
 /**

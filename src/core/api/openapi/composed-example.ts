@@ -3,8 +3,8 @@
 import * as z from "zod";
 
 /**
- * Returns an example of what a caller sends or gets. A schema with an example of its own is not looked into. Optional fields
- * without an example are left out, and so are all optional fields if `fields` is "required".
+ * Returns an example of a value that a caller sends or gets. If the schema has its own example, that one is returned.
+ * Optional fields without an example are left out. With `fields` set to "required", all optional fields are left out.
  */
 export function composeExample(schema: z.core.$ZodType, fields: "all" | "required" = "all"): unknown {
 	const [example] = z.globalRegistry.get(schema)?.examples ?? [];

@@ -1,5 +1,5 @@
-// The API and its callbacks as an OpenAPI 3.1 document for this installation, with its brand in the header names and its
-// address as the server.
+// Builds the OpenAPI 3.1 document of the API and its callbacks for this installation, with its brand in the header
+// names and its address as the server.
 
 import { networkName } from "../../domain/network.ts";
 import type { NetworkFace } from "../../store/network-cache.ts";
@@ -12,7 +12,7 @@ import { describePaths } from "./operation.ts";
 import type { ApiTag, JsonSchema, OpenApiDocument } from "./specification.ts";
 import type { DescribedWebhook } from "./webhooks.ts";
 
-/** What the document describes. site-modules.ts joins what the core and the modules have. */
+/** Calls and callbacks that the document describes. site-modules.ts joins those of the core and of the modules. */
 export interface ApiDescription {
 	tags: readonly ApiTag[];
 	calls: readonly ApiCall[];
@@ -40,8 +40,7 @@ export function describeApi(instance: Instance, api: ApiDescription): OpenApiDoc
 		openapi: "3.1.1",
 		info: {
 			title: instance.name ?? "Ringback",
-			// This is the version of the API, which its paths contain. The version of the software changes more
-			// often.
+			// This is the version of the API, which is part of its paths. The version of the software changes more often.
 			version: "1",
 			summary:
 				"Conversions of affiliate programmes, and the signed callbacks that announce them to shops and partners",
@@ -67,7 +66,7 @@ function namedSchemas({ calls, webhooks }: ApiDescription): Record<string, JsonS
 	]);
 }
 
-/** Time for which clients may cache the document. After an upgrade they see the new one within this time. */
+/** Time for which clients may cache the document. Clients see a new document at most this long after an upgrade. */
 const CACHE_SECONDS = 300;
 
 /**
@@ -94,7 +93,7 @@ export function createApiDocument(
 const DOCUMENT_HEADERS = {
 	"content-type": "application/json",
 	"cache-control": `public, max-age=${CACHE_SECONDS}`,
-	// Scripts of other sites may read the document, because tools that display an API load it from the browser.
+	// Scripts of other sites may read the document, because tools that display an API load the document in the browser.
 	"access-control-allow-origin": "*",
 };
 
@@ -102,7 +101,7 @@ const UTF8 = new TextEncoder();
 
 /** Returns a function that answers GET /openapi.json. */
 export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => Response {
-	/** Encoded documents. All answers share one copy, so that slow readers take no memory of their own. */
+	/** Encoded documents. All answers share one copy, so that slow readers take no extra memory. */
 	const bodies = new WeakMap<OpenApiDocument, Uint8Array<ArrayBuffer>>();
 	return () => {
 		const document = apiDocument();

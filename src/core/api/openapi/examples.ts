@@ -1,5 +1,5 @@
-// The explanation of request signing, and the example order that all examples use, from its sale to its
-// return. The example requests are signed, so that the author of a client can compare them byte by byte.
+// Explains request signing in the OpenAPI document, and defines the example order that all examples use, from its sale
+// to its return. The example requests are signed, so that the author of a client can compare them byte by byte.
 
 import type { TokenRight } from "../../domain/api-token.ts";
 import type { Reason, Status } from "../../domain/conversion.ts";
@@ -19,7 +19,6 @@ import type { CodeSample, SecurityScheme } from "./specification.ts";
 
 export interface Instance {
 	brand: string;
-	/** Name of the network, if it has one. */
 	name?: string | null;
 	publicUrl: string;
 }

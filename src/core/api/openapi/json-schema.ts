@@ -13,7 +13,7 @@ export function jsonSchema(schema: z.ZodType, io: "input" | "output" = "output")
 	return rest;
 }
 
-/** Returns the schemas by id, including the schemas with an id that they contain. */
+/** Returns these schemas by id, and the schemas with an id that they contain. */
 export function componentSchemas(schemas: readonly z.ZodType[]): Record<string, JsonSchema> {
 	return derive(z.union(schemas), "output").$defs ?? {};
 }

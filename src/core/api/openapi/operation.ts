@@ -1,5 +1,5 @@
-// Describes calls in the OpenAPI document. What all calls by one kind of caller have in common (credentials, refusals, the
-// form of the example request) is added here.
+// Describes calls in the OpenAPI document, and adds what all calls by one kind of caller have in common (credentials,
+// refusals, the form of the example request).
 
 import type * as z from "zod";
 import {
@@ -24,7 +24,7 @@ import type {
 	PathItem,
 } from "./specification.ts";
 
-/** Credentials of each kind of caller. */
+/** Credentials that each kind of caller sends. */
 const SECURITY: Readonly<Record<ApiCall["caller"], Operation["security"]>> = {
 	shop: [{ apiKey: [], timestamp: [], nonce: [], signature: [] }],
 	token: [{ apiToken: [] }],
@@ -138,7 +138,7 @@ function media(schema: JsonSchema, value: unknown): MediaType {
 	return { schema, examples: { example: { value } } };
 }
 
-/** Kinds of faults that every call with a token can be refused with. */
+/** Kinds of faults with which every call with a token can be refused. */
 const TOKEN_FAULTS = ["token", "token rate", "fields", "own"] as const satisfies readonly FaultKind[];
 
 /** Returns the codes with which a call can be refused. */
@@ -154,7 +154,7 @@ function refusalCodes(call: ApiCall): readonly ApiFaultCode[] {
 	}
 }
 
-/** Returns the refusals of a call, one answer for each status, with the codes that it can have. */
+/** Returns the refusals of a call, one answer for each HTTP status, with the fault codes that have this status. */
 function refusals(instance: Instance, call: ApiCall): Record<string, ApiResponse> {
 	const byStatus = [...Map.groupBy(refusalCodes(call), (code) => explainFault(code).status)];
 	return Object.fromEntries(
@@ -188,7 +188,7 @@ function header(description: string, pattern = "^.+$") {
 	return { description, required: true, schema: { type: "string", pattern } };
 }
 
-/** Returns samples of how a call is made, or undefined if there are none. */
+/** Returns samples of the call, or undefined if there are none. */
 function sampleRequests(instance: Instance, call: ApiCall): Operation["x-codeSamples"] {
 	const query = call.sampleQuery === undefined ? "" : `?${call.sampleQuery}`;
 	const examples = call.pathParameters ?? {};

@@ -1,4 +1,4 @@
-// The parts of OpenAPI 3.1 that Ringback's own description uses.
+// Types for the parts of OpenAPI 3.1 that Ringback's own description uses.
 
 export interface OpenApiDocument {
 	openapi: "3.1.1";
@@ -35,7 +35,7 @@ export interface Operation {
 	parameters?: readonly Parameter[];
 	requestBody?: { required: true; description?: string; content: Readonly<Record<string, MediaType>> };
 	responses: Readonly<Record<string, ApiResponse>>;
-	/** A complete request with its signature, which authors of clients can compare with their own. */
+	/** Complete requests with their signatures, so that authors of clients can compare their own requests with them. */
 	"x-codeSamples"?: readonly CodeSample[];
 }
 

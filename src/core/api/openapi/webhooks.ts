@@ -1,5 +1,5 @@
-// The callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each answer. Modules
-// describe the requests that they send (DescribedWebhook).
+// Describes the callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each
+// answer. Modules describe the requests that they send with the same type.
 
 import * as z from "zod";
 import { REASONS } from "../../domain/conversion.ts";
@@ -24,7 +24,7 @@ import type { ApiResponse, JsonSchema, Operation, Parameter, Webhook } from "./s
 /** A request that the service sends to a receiver. */
 export interface DescribedWebhook {
 	name: string;
-	/** Schemas of the bodies, whose names other parts of the document may use. */
+	/** Schemas of the bodies. Other parts of the document may refer to them by name. */
 	bodies: readonly z.ZodType[];
 	describe(instance: Instance): Webhook;
 }
@@ -57,10 +57,7 @@ const CALLBACK_BODY = z
 	.strictObject(CALLBACK_FIELDS)
 	.meta({ id: "CallbackBody", description: "The 14 fields of every callback." });
 
-/**
- * The callbacks, with one schema for each event, because an approval never has a reason and a rejection
- * always has one.
- */
+/** Callbacks with one schema for each event, because an approval never has a reason and a rejection always has one. */
 const CALLBACKS = EVENT_NAMES.map((event) => {
 	const { schema: id, summary } = namesOf(event);
 	const { status, reason } = STATE_BY_EVENT[event];
@@ -91,7 +88,7 @@ function webhook(instance: Instance, event: EventName, schema: JsonSchema): Oper
 		summary,
 		description: `${DESCRIPTIONS[event]} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
 		tags: ["Callbacks"],
-		// Callbacks carry no credentials of the shop. Their signature is described as headers.
+		// Callbacks carry no credentials of the shop. The headers describe their signature.
 		security: [],
 		parameters: headerParameters(instance.brand, [event], exampleRequest(event)),
 		requestBody: {
@@ -104,11 +101,11 @@ function webhook(instance: Instance, event: EventName, schema: JsonSchema): Oper
 	};
 }
 
-/** A request whose signature the example headers carry. */
+/** Request for which the example headers carry the right signature. */
 export interface ExampleRequest {
 	event: EventName;
 	method: "POST" | "GET";
-	/** Path and query as they are sent. */
+	/** Path and query as the service sends them. */
 	target: string;
 	body: string;
 }
@@ -153,8 +150,8 @@ export function headerParameters(
 }
 
 /**
- * One sample status for each range of statuses that Ringback treats differently. The description of each
- * range is computed from its sample, so it states what the service really does.
+ * One sample status for each range of statuses that Ringback treats differently. The description of a range is
+ * computed from its sample, so it states what the service really does.
  */
 const SAMPLE_STATUSES: readonly (readonly [range: string, status: number, advice: string])[] = [
 	["2XX", 204, "Answer like this as soon as the event is stored, before slow work. The body is not read."],
