@@ -4,8 +4,10 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import type { ReceiverId } from "#core/domain/receiver.ts";
 import { arrayLiteral, hotStatement } from "#core/store/postgres/hot-statement.ts";
 import type { Db, Store } from "#core/store/store.ts";
+import { START_MS } from "../support/clock.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
 
@@ -15,6 +17,10 @@ const DOUBLE = hotStatement<{ twice: number }>(
 const DIVIDE = hotStatement<{ share: number }>("select 100 / $1::int as share");
 const OF_NO_TABLE = hotStatement<object>("select a from a_table_to_come where a = $1::int");
 const ECHO = hotStatement<{ text: string | null }>("select text from unnest($1::text[]) as t(text)");
+
+/** Number of runs for which PostgreSQL plans a prepared statement before it may use a generic plan. */
+const CUSTOM_PLANS = 5;
+const RUNS = CUSTOM_PLANS + 3;
 
 describe("hot statements (PostgreSQL)", () => {
 	let database: TestDatabase | undefined;
@@ -51,6 +57,32 @@ describe("hot statements (PostgreSQL)", () => {
 			}
 		});
 	}
+
+	test("reads of a single row are not planned anew for each row", async () => {
+		const opened = openPostgresAt(database?.location ?? "", { preparesStatements: true });
+		await opened.migrate(START_MS);
+		const { batch, queue } = opened;
+		try {
+			await opened.transact(async (trx) => {
+				for (let n = 1; n <= RUNS; n++) {
+					const key = { programme_id: n, nonce: "n", order_id: "o" };
+					await batch.look(trx, { nonces: [key], orders: [key], programmeIds: [n] });
+					await batch.lock(trx, [n]);
+					const receiverId = n as ReceiverId;
+					await queue.readDue(trx, [{ receiverId, limit: 1, afterDueAtMs: -1, afterId: 0 }], n);
+					await queue.readTargets(trx, [receiverId]);
+				}
+				const { rows } = await sql<{ customPlans: number }>`
+					select custom_plans as "customPlans" from pg_prepared_statements where not from_sql`.execute(trx);
+				deepEqual(
+					rows.map(({ customPlans }) => customPlans),
+					Array(4).fill(CUSTOM_PLANS),
+				);
+			});
+		} finally {
+			await opened.close();
+		}
+	});
 
 	test("a hot statement that failed runs again on the same connection", async () => {
 		const pids = new Set<number>();

@@ -6,7 +6,14 @@ import type { Key, KeyedRead } from "../module-parts.ts";
 import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import { CONVERSION, type Conversion } from "../tables/conversions.ts";
 import { write } from "./batch-write.ts";
-import { arrayLiteral, arraysOf, type HotStatement, hotStatement, listText } from "./hot-statement.ts";
+import {
+	arrayLiteral,
+	arrayParameter,
+	arraysOf,
+	type HotStatement,
+	hotStatement,
+	listText,
+} from "./hot-statement.ts";
 
 const NONCE_KEY = { programme_id: "bigint", nonce: "text" } as const;
 const ORDER = { programme_id: "bigint", order_id: "text" } as const;
@@ -37,11 +44,12 @@ const LOOK = hotStatement<LookedRow>(`
 		) as each
 	) as found
 	union all select 'shop', row_to_json(found) from (
-		${SHOP_TARGET_SELECT} where p.id = any($5::bigint[])
+		${SHOP_TARGET_SELECT} where p.id = any(${arrayParameter(5, "bigint")}::bigint[])
 	) as found`);
 
 const LOCK = hotStatement<Conversion>(
-	`select ${CONVERSION_COLUMNS} from conversions where id = any($1::bigint[]) order by id for no key update`,
+	`select ${CONVERSION_COLUMNS} from conversions where id = any(${arrayParameter(1, "bigint")}::bigint[])
+		order by id for no key update`,
 );
 export const POSTGRES_BATCH: BatchStore = {
 	async look(db, { nonces, orders, programmeIds }): Promise<Looked> {

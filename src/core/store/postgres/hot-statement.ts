@@ -85,7 +85,8 @@ export function arraysOf<Column extends string>(
 /**
  * Returns SQL for an array parameter. The planner does not look into the sub-select, so it expects the same number of rows
  * for every array. Otherwise it would expect fewer rows for a short array than in its generic plan, and would plan the
- * statement anew for each small batch. That took up to 1 ms for each statement of a single sale.
+ * statement anew for each small batch. That took up to 1 ms for each statement of a single sale. After `any` the sub-select
+ * needs another cast, because PostgreSQL would otherwise compare with its rows.
  */
 export function arrayParameter(number: number, type: ColumnType | "float8"): string {
 	return `(select $${number}::${type}[])`;

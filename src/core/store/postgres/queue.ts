@@ -16,7 +16,7 @@ import {
 } from "../queries/queue.ts";
 import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { Db } from "../store.ts";
-import { arrayLiteral, arrayParameter, columnLiteral, hotStatement } from "./hot-statement.ts";
+import { arrayLiteral, arrayParameter, columnLiteral, hotStatement, listText } from "./hot-statement.ts";
 
 /**
  * The current time on the server. The SQL function now() would return the start of the transaction, which may have
@@ -33,16 +33,22 @@ const READ_FIRST_DUE = hotStatement<FirstDue>(`
 	select receiver.id as "receiverId", first.id, first.due_at_ms as "dueAtMs" from receiver
 		cross join lateral (select q.id, q.due_at_ms from queue q where q.receiver_id = receiver.id
 			order by q.due_at_ms, q.id limit 1) first
-		where (receiver.id * ${SLOT_STEP}) % ${SLOTS} = any($1::bigint[])`);
+		where (receiver.id * ${SLOT_STEP}) % ${SLOTS} = any(${arrayParameter(1, "bigint")}::bigint[])`);
 
 type DueRow = { [Column in keyof DueDelivery]: DueDelivery[Column] | null } & Pick<DueDelivery, "receiverId">;
+
+const READ_REQUEST = {
+	receiver_id: "bigint",
+	after_due_at_ms: "bigint",
+	after_id: "bigint",
+	row_limit: "integer",
+} as const;
 
 // The lateral joins make the planner look up each delivery and its event by their keys. Otherwise it may read a whole
 // table.
 const READ_DUE = hotStatement<DueRow>(`
 	with request as (
-		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])
-			as r(receiver_id, after_due_at_ms, after_id, row_limit)
+		select * from ${listText("r", READ_REQUEST)}
 	)
 	select due.id, request.receiver_id as "receiverId", due.due_at_ms as "dueAtMs",
 		due.endpoint_epoch as "endpointEpoch", due.run, due.counted, due.seq,
@@ -59,7 +65,9 @@ const READ_DUE = hotStatement<DueRow>(`
 			select q.due_at_ms from queue q where q.receiver_id = request.receiver_id and q.due_at_ms > $5
 				order by q.due_at_ms, q.id limit 1) next on true`);
 
-const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where r.id = any($1::bigint[])`);
+const READ_TARGETS = hotStatement<CallbackTarget>(
+	`${TARGET_SELECT} where r.id = any(${arrayParameter(1, "bigint")}::bigint[])`,
+);
 
 interface Settled {
 	/** 0 if the engine's row is gone. */
