@@ -13,7 +13,6 @@ import { MINUTE_MS } from "./time.ts";
  */
 type Audience = "person" | "owners" | "colleagues" | "staff";
 
-/** The part of an audit entry that says what was done. */
 interface Done {
 	action: string;
 	/** Public id or email address of the object or person that was changed. */
@@ -239,7 +238,9 @@ const ACTIONS = {
 	"sealing_key.clicks_ended": "Click IDs of former sealing keys ended",
 } as const satisfies Readonly<Record<string, ActionKind>>;
 
-/** Actions that earlier versions recorded and this one does not. Their entries are still shown and found. */
+/**
+ * Actions that earlier versions recorded and this version no longer records. Their entries are still shown and found.
+ */
 const FORMER_ACTIONS = {
 	"partner.listening": "Listening without a callback URL chosen",
 } as const satisfies Readonly<Record<string, ActionKind>>;
@@ -247,7 +248,6 @@ const FORMER_ACTIONS = {
 const KNOWN_ACTIONS = { ...ACTIONS, ...FORMER_ACTIONS };
 
 export type AuditAction = keyof typeof ACTIONS;
-/** An action that stored entries may have. */
 export type StoredAction = keyof typeof KNOWN_ACTIONS;
 export const STORED_ACTIONS = Object.keys(KNOWN_ACTIONS) as StoredAction[];
 
@@ -264,7 +264,7 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	"invited by": ({ detail }) => (detail === null ? "" : `, invited by ${detail}`),
 	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
 	key: ({ detail }) => sayKey(detail),
-	// Older entries say "by link" instead.
+	// Older entries have the detail "by link" instead of the names of tokens.
 	"ended tokens": ({ detail }) => (detail?.startsWith(ENDED_TOKENS) === true ? `. ${detail}` : ""),
 	// Some entries have no detail, or "staff" instead of a role.
 	"as role": ({ detail }) => (readProgrammeRole(detail ?? "") === undefined ? "" : ` as ${detail}`),
@@ -292,12 +292,10 @@ export function sayAction(action: string): string {
 	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Returns who is mailed about the action, or undefined if nobody is. */
 export function audienceOf(action: string): Audience | undefined {
 	return readKind(action)[1];
 }
 
-/** Returns the sentence that describes the action in the mail. */
 export function sayDone(done: Done): string {
 	const says = readKind(done.action)[2] ?? sayAction(done.action);
 	return says.replace(/\{(.+?)\}/g, (_gap, name: string) => FILLINGS[name]?.(done) ?? "");

@@ -19,8 +19,8 @@ export interface AddressRange {
 export type AddressVerdict = { public: true } | { public: false; reason: string };
 
 /**
- * Returns the IPv4 addresses (as bytes) that are embedded in an IPv6 address. A packet to the IPv6 address
- * may reach each of them, so all of them must be public too.
+ * Returns the IPv4 addresses (as bytes) that an IPv6 address contains. A packet to the IPv6 address may reach each of
+ * them, so all of them must be public too.
  */
 type FindInside = (bytes: number[]) => number[][];
 

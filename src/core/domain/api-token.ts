@@ -2,7 +2,7 @@
 // signed API of shops uses API keys instead.
 
 /**
- * The right of a token. "read" and "manage" are rights of the network's tokens, and "manage" includes "read". A
+ * Rights of a token. "read" and "manage" are rights of the network's tokens, and "manage" includes "read". A
  * partner's token has the right "partner": it reads the partner's own data and creates links.
  */
 export const TOKEN_RIGHTS = ["read", "manage", "partner"] as const;
@@ -22,7 +22,6 @@ export function tokenGrants(granted: TokenRight, needed: TokenRight): boolean {
 	return granted === needed || (granted === "manage" && needed === "read");
 }
 
-/** Returns whether a token that expires has reached its end. */
 export function isExpired(
 	{ expires_at_ms: expiresAtMs }: { expires_at_ms: number | null },
 	nowMs: number,
@@ -35,7 +34,7 @@ export const TOKEN_BYTES = 32;
 
 const TOKEN_FORM = /^rb[np]_[0-9a-f]{64}$/;
 
-/** Returns whether the text has the form of a token. Other texts need not be looked up. */
+/** Returns whether the text has the form of a token. The caller need not look up any other text. */
 export function isTokenForm(text: string): boolean {
 	return TOKEN_FORM.test(text);
 }
@@ -45,10 +44,8 @@ export function tokenPrefix(right: TokenRight): "rbn" | "rbp" {
 	return right === "partner" ? "rbp" : "rbn";
 }
 
-/** The parts of a token by which people recognise it. */
 export interface TokenLabel {
 	token_right: TokenRight;
-	/** Last characters of the token. */
 	hint: string;
 	name: string;
 }

@@ -69,9 +69,7 @@ export function makeBackupCode(randomBytes: (count: number) => Uint8Array): stri
 
 export interface TypedCode {
 	isBackupCode: boolean;
-	/**
-	 * The code in its normal form for comparisons: six digits, or a backup code in capitals with its hyphen.
-	 */
+	/** Code in its normal form for comparisons: six digits, or a backup code in capitals with its hyphen. */
 	code: string;
 }
 

@@ -16,7 +16,6 @@ import { sha256Hex } from "./signature.ts";
 const count = z.int().min(0);
 
 const MANIFEST_JSON = z.object({
-	/** Version of the program that made the backup. */
 	program: z.string(),
 	/** Time at which the backup was made. It contains everything that was stored before this time. */
 	createdAt: z.iso.datetime(),
@@ -24,7 +23,7 @@ const MANIFEST_JSON = z.object({
 	schema: z.object({ version: count, oldestProgram: count, firstName: z.string() }),
 	/** Size of the database before compression. */
 	databaseBytes: count,
-	/** The sealed key, or null if it was left out. */
+	/** Sealing key, itself sealed by a passphrase, or null if the backup does not contain it. */
 	key: SEALED_KEY.nullable(),
 });
 export type Manifest = z.infer<typeof MANIFEST_JSON>;
@@ -33,7 +32,6 @@ export interface BackupContents {
 	manifest: Manifest;
 	/** Position after the last byte of the compressed database, which starts at DATABASE_AT. */
 	endAt: number;
-	/** SHA-256 checksum of the compressed database. */
 	sha256: string;
 }
 
@@ -107,7 +105,7 @@ const SUM_LINES = /^([0-9a-f]{64}) {2}ringback\.db\.zst\n([0-9a-f]{64}) {2}manif
 
 /** Positions of the fields in a tar header (POSIX ustar). */
 const [MODE_AT, SIZE_AT, TIME_AT, SUM_AT, TYPE_AT, MAGIC_AT] = [100, 124, 136, 148, 156, 257];
-/** Smallest size that eleven octal digits cannot express. */
+/** Smallest size that does not fit into the eleven octal digits of a tar header. */
 const OCTAL_LIMIT = 8 ** 11;
 
 /** Returns the tar header of a plain file that only its owner may read. */

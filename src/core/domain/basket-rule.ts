@@ -4,7 +4,6 @@
 import { parseLines } from "./display-name.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
 
-/** The rules with the sentence that shops read. */
 const SENTENCES = {
 	TOTAL: "The total that the customer pays: with VAT, with shipping, after discounts.",
 	TOTAL_NET: "The total that the customer pays, without VAT: with shipping, after discounts.",

@@ -8,16 +8,15 @@ import { partnerBodySentAt, readPartnerEvent } from "./partner-event.ts";
 import type { CallbackForm, ReceiverKind } from "./receiver.ts";
 import { headerNames, USER_AGENT } from "./signature.ts";
 
-/** The part of a callback that its signature covers, besides timestamp and nonce. */
+/** Part of a callback that its signature covers, in addition to timestamp and nonce. */
 export interface ComposedCallback {
 	method: "POST" | "GET";
-	/** Path and query as they are sent. */
 	target: string;
 	/** The body, which is empty for GET. */
 	body: string;
 }
 
-/** Composes the callback of one attempt. Only partners have callbacks by GET. */
+/** Composes the callback of one attempt. The form "get" occurs only for partners. */
 export function composeCallback(
 	{ kind, form, pathAndQuery }: { kind: ReceiverKind; form: CallbackForm; pathAndQuery: string },
 	event: EventName,
@@ -36,15 +35,15 @@ export function composeCallback(
 
 export interface SentRequest {
 	method: "POST" | "GET";
-	/** The URL as it was sent, with the values of its macros. */
+	/** URL as it was sent, with the values in place of its macros. */
 	url: string;
 	headers: readonly (readonly [name: string, value: string])[];
 	body: string;
 }
 
 /**
- * Rebuilds the request of an attempt. Returns null if the sending process died, because nobody knows how much
- * it had sent.
+ * Rebuilds the request of an attempt. Returns null if the sending process died during the attempt, because nobody
+ * knows how much of the request was sent.
  */
 export function rebuildRequest(
 	attempt: {

@@ -6,7 +6,7 @@ import { DAY_MS } from "./time.ts";
 export type CertificateReading =
 	| {
 			setting: "PUBLIC_URL" | "RINGBACK_TRUSTED_CA";
-			/** Host that presents the certificate, or subject of the authority. */
+			/** Host that presents the certificate, or subject of the certificate authority. */
 			name: string;
 			beginsAtMs: number;
 			endsAtMs: number;
@@ -17,9 +17,12 @@ export type CertificateReading =
 
 export type CertificateState = "good" | "ending" | "ended" | "other_host" | "unread";
 
-/** Certificates that are issued for months are renewed long before this time, so something has failed by then. */
+/**
+ * Remaining life at which staff are warned about a certificate. Automatic renewal happens long before this time, so a
+ * certificate that is this old shows that renewal has failed.
+ */
 const ENDING_MS = 14 * DAY_MS;
-/** Certificates that are issued for a few days have a shorter limit: this share of their life. */
+/** Share of a certificate's life at which staff are warned, for certificates that are issued for only a few days. */
 const ENDING_SHARE = 0.2;
 
 export function judgeCertificate(reading: CertificateReading, nowMs: number): CertificateState {

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 interface ChoreKind {
 	/** Time between the end of one run and the start of the next. */
 	intervalMs: number;
-	/** Sentence that staff read if the chore has not succeeded for too long. */
+	/** Sentence that staff read if the chore is late. */
 	undone: string;
 }
 
@@ -71,9 +71,7 @@ export interface ChoreRecord {
 	/** Time at which the last batch began, for a chore that works in batches. */
 	working_at_ms: number | null;
 	last_failure_ms: number | null;
-	/** Number of failures since the last success. */
 	failures: number;
-	/** Message of the last failure, or null. */
 	error: string | null;
 }
 

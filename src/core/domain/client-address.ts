@@ -4,7 +4,10 @@
 import ipaddr from "ipaddr.js";
 import { type AddressRange, isAddress, isInRanges } from "./address.ts";
 
-/** Placeholder for a request without a client address. All such requests share the limits of this address. */
+/**
+ * Placeholder for the address of a request without a client address. All such requests share the limits of this
+ * placeholder.
+ */
 const UNKNOWN = "0.0.0.0";
 
 /** Number of 16-bit groups in an IPv6 /48. */
@@ -71,7 +74,6 @@ export function siteOf(address: string): string | null {
 	return ipaddr.IPv6.isValid(address) ? firstParts(ipaddr.IPv6.parse(address), SITE_PARTS) : null;
 }
 
-/** Returns the first `count` 16-bit groups of an IPv6 address. */
 function firstParts({ parts }: ipaddr.IPv6, count: number): string {
 	return parts
 		.slice(0, count)

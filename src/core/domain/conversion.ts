@@ -79,11 +79,13 @@ export type LivedMove = ReportMove | "credit" | "refund" | "expire" | "approve" 
  */
 export type Move = LivedMove | "import";
 
-/** Statuses that a decision leads to. */
 export const DECIDED_STATUSES = ["APPROVED", "REJECTED", "REVERSED"] as const satisfies readonly Status[];
 export type DecidedStatus = (typeof DECIDED_STATUSES)[number];
 
-/** Statuses that an imported conversion can have. An open one is RECORDED, and its partner is known. */
+/**
+ * Statuses that an imported conversion can have. RECORDED means that it is not decided yet, and its partner must then
+ * be known.
+ */
 export const IMPORTED_STATUSES = ["RECORDED", ...DECIDED_STATUSES] as const;
 export type ImportedStatus = (typeof IMPORTED_STATUSES)[number];
 
@@ -96,7 +98,7 @@ interface MoveRule {
 	/** Status after the move, or null if the move leaves the status as it is. */
 	to: Status | null;
 	announces: EventName | null;
-	/** Past participle of the move, for sentences such as "cannot be approved". */
+	/** Past participle of the move for use in sentences, such as "approved" in "cannot be approved". */
 	done: string;
 }
 
@@ -142,7 +144,7 @@ export function statusAfter(move: LivedMove, present: Status | null): Status {
 	return status;
 }
 
-/** Moves that decide about a conversion. Their time is the time of the decision. */
+/** Moves that decide about a conversion. The time of such a move is the conversion's time of decision. */
 const DECIDING_MOVES: readonly LivedMove[] = ["approve", "reject", "reverse"];
 
 export function isDecision(move: LivedMove): boolean {
@@ -182,7 +184,9 @@ export function partnerEventOf(move: Move, status: Status): EventName | null {
 }
 
 export interface NamedConversion {
-	/** The order ID as it is stored. A replaced conversion has an ending added to it (see nameAsReplaced). */
+	/**
+	 * Order ID as it is stored. If the conversion was replaced, the stored order ID has an ending (see nameAsReplaced).
+	 */
 	orderId: string;
 	publicId: string;
 }
@@ -197,7 +201,10 @@ export function nameAsReplaced({ orderId, publicId }: NamedConversion): string {
 	return `${orderId} (${publicId})`;
 }
 
-/** Returns the order ID as the shop reported it. Events and the API show this one. */
+/**
+ * Returns the order ID as the shop reported it, without the ending of a replaced conversion. Events and the API show
+ * this order ID.
+ */
 export function reportedOrderId({ orderId, publicId }: NamedConversion): string {
 	const mark = ` (${publicId})`;
 	return orderId.endsWith(mark) ? orderId.slice(0, -mark.length) : orderId;
@@ -219,7 +226,7 @@ function advice(present: Status, rule: MoveRule): string {
 	return `Only a conversion that is ${rule.from.join(" or ")} can be ${rule.done}.`;
 }
 
-/** Returns the refusal as a page shows it to people, without words of the API. */
+/** Returns the refusal in words for people on a page, without terms of the API. */
 function plainRefusal(present: Status, rule: MoveRule): string {
 	if (present === "PARKED") {
 		return `This conversion is parked until the shop's server confirms the order. It can be ${rule.done} after that.`;
@@ -237,7 +244,6 @@ export type ReportMove = "record" | "park" | "confirm";
 export interface KnownOrder {
 	status: Status;
 	source: Source;
-	/** True if the shop's server has confirmed a sale that a pixel reported. */
 	isConfirmed: boolean;
 }
 

@@ -6,7 +6,7 @@ import { openText, SEALING_IV_BYTES, sealText } from "./sealing.ts";
 
 /** Position of the last row on a page. The next page begins after it. */
 export interface Cursor {
-	/** The value by which the list is sorted. It is the id if the list is sorted by id. */
+	/** Value by which the list is sorted. It is the row's id if the list is sorted by id. */
 	at: number;
 	id: number;
 }

@@ -13,7 +13,6 @@ export const MAX_NAME_LENGTH = 100;
  */
 const MISLEADING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
-/** Returns the name without white space at its ends, or null if it is not a valid name. */
 export function parseName(text: string): string | null {
 	const name = text.trim();
 	const isName = name.length >= 1 && name.length <= MAX_NAME_LENGTH && !MISLEADING.test(name);

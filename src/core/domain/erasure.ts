@@ -1,35 +1,33 @@
-// What an erasure writes in the place of names and addresses, and how it finds them in texts. An erased person or partner
-// keeps the id, and everything that refers to it stays, such as amounts and decisions.
+// Texts with which an erasure replaces names and addresses, and functions that find names and addresses in texts. An
+// erased person or partner keeps the id, and everything that refers to the id stays, such as amounts and decisions.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 
-/** Text that replaces what a person wrote. */
 export const ERASED_TEXT = "erased";
-/** Name of an erased partner. */
 export const ERASED_PARTNER = "erased partner";
-/** Name of an erased partner's link. */
 export const ERASED_LINK = "erased link";
 
-/** Returns the text that stands in the place of an erased person's email address. It is no address, so nobody is mailed. */
+/**
+ * Returns the text that replaces an erased person's email address. The text is not a valid address, so nobody is
+ * mailed.
+ */
 export function erasedPerson(publicId: string): string {
 	return `erased person ${publicId}`;
 }
 
 /**
- * Returns the code that replaces that of an erased partner's link. No address can contain it, so that a visitor who
- * opens the old link is told that it does not exist.
+ * Returns the code that replaces the code of an erased partner's link. No URL can contain the new code, so a visitor
+ * who opens the old link is told that the link does not exist.
  */
 export function erasedLinkCode(linkId: number): string {
 	return `erased:${linkId}`;
 }
 
-/** Refuses a change of an erased partner. */
 export function judgeErasedPartner({ erased_at_ms }: { erased_at_ms: number | null }): Result<true> {
 	if (erased_at_ms === null) return succeed(true);
 	return refuse("unknown_partner", "This partner was erased, so nothing can be changed. Invite it anew.");
 }
 
-/** Refuses a new link or role for an erased person. */
 export function judgeErasedPerson({ erased_at_ms }: { erased_at_ms: number | null }): Result<true> {
 	if (erased_at_ms === null) return succeed(true);
 	return refuse("unknown_person", "This person was erased, so nothing can be changed. Invite them anew.");
@@ -41,18 +39,17 @@ export interface ErasedWords {
 	emails: readonly string[];
 	/** Names that the person or partner has or had. */
 	names: readonly string[];
-	/** Codes of the partner's links. */
 	codes: readonly string[];
 	replacement: string;
 }
 
-/** Returns a text without the names and addresses. */
+/** Replaces the erased names and addresses in a text. */
 export type Eraser = (text: string) => string;
 
 /**
- * Creates a function that replaces whole addresses and names, in any case. A part of a longer word stays, so that the
- * erasure of Ann changes no Anna, and that of ann@a.example changes no joann@a.example. A name stays also in the address of
- * somebody else, such as Shop in owner@shop.example.
+ * Creates a function that replaces whole addresses and names, regardless of case. Parts of longer words are not
+ * replaced, so that the erasure of Ann changes no Anna, and the erasure of ann@a.example changes no joann@a.example.
+ * A name is also not replaced inside somebody else's address, such as Shop in owner@shop.example.
  */
 export function createEraser({ emails, names, replacement }: ErasedWords): Eraser {
 	const patterns = [
@@ -65,7 +62,7 @@ export function createEraser({ emails, names, replacement }: ErasedWords): Erase
 		}),
 	];
 	const texts = [...emails, ...names];
-	// A longer name comes first, because it may begin with a shorter one.
+	// Longer names are replaced first, because a longer name may begin with a shorter one.
 	const ordered = patterns
 		.map((pattern, index) => ({ pattern, length: texts[index]?.length ?? 0 }))
 		.filter(({ length }) => length > 0)
@@ -79,14 +76,20 @@ function escapePattern(text: string): string {
 	return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** Returns a JSON text in which `erase` was applied to each text called "detail", which people read. */
+/**
+ * Returns a JSON text in which `erase` was applied to every value with the key "detail", because people read these
+ * values.
+ */
 export function eraseInDetails(json: string, erase: Eraser): string {
 	return JSON.stringify(JSON.parse(json), (name, value: unknown) =>
 		name === "detail" && typeof value === "string" ? erase(value) : value,
 	);
 }
 
-/** Filters of a list that people write themselves. The other ones are days, months and words of the program. */
+/**
+ * Filters of a list whose values people type. All other filters have values that the program defines, such as days
+ * and months.
+ */
 const WRITTEN_FILTERS: readonly string[] = ["orderId", "partner"];
 
 /** Returns the query of a list's address, with its question mark, in which `erase` was applied to what people wrote. */
@@ -102,7 +105,6 @@ export function eraseInQuery(query: string, erase: Eraser): string {
 	return isChanged ? `?${values}` : query;
 }
 
-/** The part of an audit entry that may contain names and addresses. */
 export interface AuditText {
 	action: string;
 	subject: string | null;
@@ -114,11 +116,12 @@ const NAMES_APPLICANT = /^application\./;
 /** Actions about something else whose detail begins with the name of a partner. */
 const NAMES_PARTNER = /^(?:credit\.assigned|person\.invited|person\.removed|invitation\.withdrawn)$/;
 /**
- * Amounts before and after a change of the partner, which are the end of the detail (modules/partners/use-cases/assign.ts).
+ * Amounts before and after a change of the credited partner. They are at the end of an audit entry's detail (see
+ * modules/partners/use-cases/assign.ts).
  */
 const ASSIGNED_AMOUNTS =
 	/; commission: [\d.]+ [A-Z]{3} → [\d.]+ [A-Z]{3}; network fee: [\d.]+ [A-Z]{3} → [\d.]+ [A-Z]{3}$/;
-/** Actions about uploaded files, whose subject is the name of the file. */
+/** Actions about uploaded files. The subject of their audit entries is the file's name. */
 const NAMES_FILE = /^(?:import|payments)\./;
 
 /**
@@ -139,8 +142,8 @@ export function createPersonAuditEraser(words: ErasedWords) {
 }
 
 /**
- * Returns a function that removes from an audit entry what was written about an erased partner. Amounts stay. `isAbout` says
- * whether the subject is the partner itself or something of it, such as a statement.
+ * Returns a function that removes from an audit entry what was written about an erased partner. Amounts stay.
+ * `isAbout` says whether the subject is the partner itself or belongs to the partner, such as a statement.
  */
 export function createPartnerAuditEraser(words: ErasedWords) {
 	const eraseAddresses = createEraser({ ...words, names: [] });
@@ -154,7 +157,7 @@ export function createPartnerAuditEraser(words: ErasedWords) {
 		}
 		const subject = eraseIn(entry.subject, NAMES_FILE.test(action) ? eraseAll : eraseAddresses);
 		const mayName = NAMES_APPLICANT.test(action) || NAMES_PARTNER.test(action);
-		// What follows the name was written about the partner.
+		// The text after the partner's name was also written about the partner.
 		const isNamed = mayName && detail !== null && eraseAll(detail) !== detail;
 		const erased = isNamed
 			? `${words.replacement}${ASSIGNED_AMOUNTS.exec(detail)?.[0] ?? ""}`

@@ -1,5 +1,3 @@
-// The names of the four events in contract section 6.
-
 export const EVENT_NAMES = [
 	"conversion.recorded",
 	"conversion.approved",

@@ -45,15 +45,12 @@ export function composeEvent(subject: EventSubject): string {
 }
 
 const TEST = "test";
-/** Number of the line that says whether the conversion is a test. */
 const TEST_LINE = 9;
 
-/** Returns whether the event is about a test conversion. */
 export function isTestEvent(composedEvent: string): boolean {
 	return composedEvent.split("\n")[TEST_LINE] === TEST;
 }
 
-/** Number of the line that has the commission. */
 const COMMISSION_LINE = 5;
 
 export function commissionOfEvent(composedEvent: string): string {

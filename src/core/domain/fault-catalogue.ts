@@ -11,7 +11,7 @@ import { TOKEN_FAULTS } from "./token-faults.ts";
  * each operation.
  */
 export const FAULTS_BY_KIND = {
-	/** Faults of every signed call that fails authentication, in the order of the checks. */
+	/** Faults of signed calls that fail authentication, in the order of the checks. */
 	caller: {
 		missing_api_key: {
 			status: 401,
@@ -67,7 +67,6 @@ export const FAULTS_BY_KIND = {
 			detail: "This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
 		},
 	},
-	/** Faults of every call with a body. */
 	body: {
 		body_too_large: {
 			status: 413,
@@ -86,7 +85,6 @@ export const FAULTS_BY_KIND = {
 			detail: "The body is not valid JSON in UTF-8. {advice:Sign and send the same valid bytes.}",
 		},
 	},
-	/** Faults of every call that has fields in its body or query. */
 	fields: {
 		invalid_field: {
 			status: 422,
@@ -100,7 +98,6 @@ export const FAULTS_BY_KIND = {
 				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode, couponCodes}.",
 		},
 	},
-	/** Faults of calls that report a sale or an amount. */
 	sale: {
 		amount_not_a_string: {
 			status: 422,
@@ -143,7 +140,6 @@ export const FAULTS_BY_KIND = {
 			field: "currency",
 		},
 	},
-	/** Fault of sale reports with coupon codes. */
 	"coupon codes": {
 		too_many_coupon_codes: {
 			status: 422,
@@ -170,7 +166,6 @@ export const FAULTS_BY_KIND = {
 			field: "eventType",
 		},
 	},
-	/** Faults of rejections, reversals and refunds. */
 	reason: {
 		missing_reason: {
 			status: 422,
@@ -220,7 +215,6 @@ export const FAULTS_BY_KIND = {
 				"This conversion is {status:REVERSED} and cannot be {done:approved}. {advice:Only a conversion that is RECORDED can be approved.}",
 		},
 	},
-	/** Faults of refunds. */
 	refund: {
 		zero_refund: {
 			status: 422,

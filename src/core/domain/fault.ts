@@ -39,7 +39,6 @@ const STATUS_ELSEWHERE: ReadonlyMap<string, number> = new Map(
 );
 
 type Catalogue = typeof FAULTS_BY_KIND;
-/** The kinds of calls that can answer with a fault. */
 export type FaultKind = keyof Catalogue;
 export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[Each] }[Kind];
 
@@ -47,9 +46,7 @@ export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[E
  * Fault codes that have a page below /problems: those of the API, and those that only the inbound log shows.
  */
 export type ExplainedCode = CodeOf<FaultKind>;
-/** Codes that a caller of the API can get. */
 export type ApiFaultCode = CodeOf<Exclude<FaultKind, "inbound log">>;
-/** Codes that only callers with a token can get. */
 export type TokenFaultCode = CodeOf<keyof typeof TOKEN_FAULTS>;
 export type FaultCode = ExplainedCode | WordsIn<(typeof CODES_ELSEWHERE)[keyof typeof CODES_ELSEWHERE]>;
 
@@ -61,12 +58,10 @@ export const API_FAULT_CODES = EXPLAINED_CODES.filter(
 	(code): code is ApiFaultCode => !Object.hasOwn(FAULTS_BY_KIND["inbound log"], code),
 );
 
-/** Codes that the signed API of shops can answer with. */
 export const SIGNED_FAULT_CODES = API_FAULT_CODES.filter(
 	(code): code is Exclude<ApiFaultCode, TokenFaultCode> => !isTokenFault(code),
 );
 
-/** Returns whether only calls with a token can answer with this code. */
 export function isTokenFault(code: ExplainedCode): code is TokenFaultCode {
 	return Object.values(TOKEN_FAULTS).some((faults) => Object.hasOwn(faults, code));
 }
@@ -85,7 +80,7 @@ export function explainFault(code: ExplainedCode): ExplainedFault {
 	return explained;
 }
 
-/** Returns the HTTP status of a fault code, or undefined if there is no such code. */
+/** Returns the HTTP status of a fault code, or undefined if the code does not exist. */
 export function httpStatusOf(code: string): number | undefined {
 	return EXPLAINED.get(code)?.status ?? STATUS_ELSEWHERE.get(code);
 }
@@ -111,9 +106,9 @@ export interface Fault {
 	httpStatus: number;
 	/** One or two sentences that say what is wrong and what to do next. */
 	detail: string;
-	/** The input field at fault, if there is one. */
+	/** Input field at fault, or undefined if the fault is not about a single field. */
 	field?: string;
-	/** The same message for a person on a page, if the API's wording would not help there. */
+	/** Message for a person on a page, if the API's message (`detail`) would not help there. */
 	plain?: string;
 }
 
@@ -151,7 +146,6 @@ type PlacesIn<Detail> = Detail extends `${string}{${infer Name}:${string}}${infe
  */
 export type Places<Code extends ExplainedCode> = Readonly<Record<PlacesIn<DetailOf<Code>>, string | number>>;
 
-/** Creates a fault with the sentence from the catalogue. */
 export function faultOf<Code extends ExplainedCode>(code: Code, places: Places<Code>, plain?: string): Fault {
 	return faultFilledBy(code, places, plain);
 }
@@ -201,7 +195,6 @@ export function problemBody(
 	};
 }
 
-/** Returns the sentence that a page shows for the fault. */
 export function plainWords({ plain, detail }: Fault): string {
 	return plain ?? detail;
 }
@@ -210,10 +203,9 @@ export function succeed<Value>(value: Value): { ok: true; value: Value } {
 	return { ok: true, value };
 }
 
-/** Result of checking several inputs: either all values, or all faults. */
 export type Checked<Value> = { ok: true; value: Value } | AllRefused;
 
-/** All faults of a check. `fault` is the first one, for callers that show only one. */
+/** All faults of a check. `fault` is the first of them, for callers that show only one fault. */
 interface AllRefused {
 	ok: false;
 	fault: Fault;

@@ -11,9 +11,9 @@ export interface FormChanges<Name extends string> {
 }
 
 /**
- * Compares the values that the form showed, the values that the person wants and the stored values. A field
- * that the person did not touch is never changed, even if somebody else has changed it since. The same holds for a
- * field that is undefined in `wanted`, because the form or the call did not contain it.
+ * Compares three sets of values: those that the form showed, those that the person wants and those that are stored. A
+ * field that the person did not touch is never changed, even if somebody else has changed it since. The same holds
+ * for a field that is undefined in `wanted`, because the form or the call did not contain it.
  */
 export function compareForm<Name extends string>(
 	names: readonly Name[],

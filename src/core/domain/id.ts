@@ -23,10 +23,8 @@ export type IdPrefix =
 	| "tok"
 	| "ref";
 
-/** Form of a partner's public id. */
 export const PARTNER_ID = /^ptn_[0-9A-Z]{26}$/;
 
-/** Returns whether the public id names a partner. */
 export function isPartnerId(publicId: string): boolean {
 	return publicId.startsWith("ptn_");
 }

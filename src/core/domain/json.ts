@@ -2,10 +2,7 @@
 // silently takes the last value and other parsers take the first, so nobody could know which value the sender
 // meant.
 
-/**
- * An object that is not closed yet, with its keys so far, or an array that is not closed yet. An array has no
- * keys.
- */
+/** An open object with its keys so far, or an open array, which has no keys. */
 interface Level {
 	keys: Set<string> | null;
 	/** True if the next string in an object is a key and not a value. */
@@ -16,7 +13,6 @@ const TOKEN = /["{}[\],]/g;
 /** Matches a JSON string up to its closing quote, including escaped characters. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 
-/** Parses JSON. Returns undefined if the text is not JSON. */
 export function readJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -1,29 +1,29 @@
-// The sealing keys that a process knows. One of them seals. While the sealing key is being replaced, values sealed by the
-// former one are opened too, so that no process ever meets a value that it cannot read. docs/decisions/sealing-key.md
-// describes the replacement.
+// The sealing keys that a process knows. New values are sealed with one of them. While the sealing key is being
+// replaced, values that the former key sealed can still be opened, so that no process meets a value that it cannot
+// read. docs/decisions/sealing-key.md describes the replacement.
 //
-// Other keys are derived from the sealing key, one for each use: click IDs, cookies and cursors. What was made with them
-// is outside the database and cannot be sealed again. So the keys that the former sealing key gave for some uses are kept,
-// sealed by the present one.
+// Other keys are derived from the sealing key, one for each use: click IDs, cookies and cursors. These texts are
+// outside the database and cannot be sealed again. Keys that were derived from the former sealing key are therefore
+// stored for some uses, sealed by the present key.
 
 import { hkdfSync } from "node:crypto";
 
 const DERIVED_BYTES = 32;
 const ID_BYTES = 8;
 /**
- * Maximum number of derived keys in memory. Click IDs have one for each day, and the longest click window has fewer
- * days than this.
+ * Maximum number of derived keys in memory. Each day has its own key for click IDs, and the longest click window has
+ * fewer days than this.
  */
 const MAX_DERIVED = 1_000;
 
 /** Derived keys of former sealing keys, by use. */
 export type KeptKeys = ReadonlyMap<string, readonly Uint8Array[]>;
 
-/** The part of the database's state on which the use of the keys depends. */
+/** Part of the database's state that says which keys are in use. */
 export interface KeyUse {
-	/** Id of the key that seals. Null in a database in which nothing was sealed yet. */
+	/** Id of the key that seals, or null if nothing was sealed in this database yet. */
 	presentId: string | null;
-	/** Id of the key that sealed before, or null. Nothing is derived from it any more. */
+	/** Id of the key that sealed before, or null. No keys are derived from the former key any more. */
 	formerId: string | null;
 	kept: KeptKeys;
 }
@@ -31,27 +31,27 @@ export interface KeyUse {
 export interface KeyRing {
 	/** Keys that open stored values. The key that seals comes first. */
 	readonly keys: readonly Uint8Array[];
-	/** Ids of these keys, in the same order. */
+	/** Ids of `keys`, in the same order. */
 	readonly ids: readonly string[];
-	/** Number that changes whenever derived keys may have changed. */
+	/** Number that changes whenever the derived keys may have changed. */
 	readonly version: number;
-	/** The state that `follow` adopted last. */
+	/** State that `follow` adopted last. */
 	readonly use: KeyUse;
 	find(id: string): Uint8Array | undefined;
 	/**
-	 * Returns the keys for a use. The first one makes something new. All of them are tried on something that was made
-	 * before.
+	 * Returns the derived keys for a use. The first key is for new texts. To verify or open an existing text, try all
+	 * keys.
 	 */
 	derive(use: string): readonly [Uint8Array, ...Uint8Array[]];
-	/** Adopts the state of the database. */
+	/** Adopts the keys in use that the database names. */
 	follow(use: KeyUse): void;
-	/** Reads the keys again from where this process got them. Keys in use stay known. */
+	/** Reads the keys again from their source, such as a file. Keys that are in use stay known. */
 	reload(): void;
 }
 
 /**
- * Creates a key ring. `keys` must not be empty, and its first key seals until `follow` names another one. `read` returns
- * the keys as they are now, for a process whose keys are in files.
+ * Creates a key ring. `keys` must not be empty, and its first key seals until `follow` names another one. `read`
+ * returns the present keys, for a process whose keys are in files.
  */
 export function createKeyRing(
 	keys: readonly Uint8Array[],
@@ -111,7 +111,7 @@ export function createKeyRing(
 			change();
 		},
 		reload() {
-			// A key that left its file may still be needed for a row that was read a moment ago.
+			// A key that was removed from its file may still be needed for a row that was read a moment ago.
 			const inUse = [use.presentId, use.formerId].flatMap((id) => known.get(id ?? "") ?? []);
 			known = identify([...read(), ...inUse]);
 			change();
@@ -133,7 +133,7 @@ export function deriveKey(key: Uint8Array, use: string): Uint8Array {
 	return new Uint8Array(hkdfSync("sha256", key, "", use, DERIVED_BYTES));
 }
 
-// The uses. Their names are part of the derivation, so they never change.
+// Uses of derived keys. Their names are part of the derivation, so they must never change.
 
 export const CURSOR_USE = "ringback cursor";
 
@@ -141,7 +141,7 @@ export function cookieUse(name: "flash" | "devices" | "tokens" | "company sign-i
 	return `ringback ${name}`;
 }
 
-/** Returns the use of the click IDs of a day. Days are counted from the first of January 1970, in UTC. */
+/** Returns the name of the use "click IDs of a day". Days are counted from 1 January 1970 in UTC. */
 export function clickUse(day: number): string {
 	return `click ids of day ${day}, version 1`;
 }

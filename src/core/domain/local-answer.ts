@@ -6,7 +6,7 @@ export const LOCAL_OUTCOMES = [
 	"answered",
 	"timeout",
 	"no_connection",
-	/** There is no endpoint, so the listener checked our signature itself. */
+	/** The listener had no endpoint to pass the event on to, so it only checked our signature. */
 	"verified",
 	"not_verified",
 ] as const;
@@ -16,7 +16,7 @@ export interface LocalAnswer {
 	outcome: LocalOutcome;
 	/** HTTP status of the endpoint's answer, or null if the outcome is not "answered". */
 	httpStatus: number | null;
-	/** Machine-readable reason why there was no answer, or why the signature is wrong. */
+	/** Machine-readable reason why the endpoint did not answer, or why the signature is wrong. */
 	code: string | null;
 	tookMs: number | null;
 }

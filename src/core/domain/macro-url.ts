@@ -1,5 +1,5 @@
-// The GET form of a partner's callback. Its URL has macros such as {sub1} in the query, which each attempt replaces with
-// the values of the event. Trackers take such requests, and no JSON.
+// GET form of a partner's callback. Its URL has macros such as {sub1} in the query, which each attempt replaces with
+// the values of the event. Partners' tracking software accepts such requests, but no JSON.
 
 import { type Result, refuse } from "./fault.ts";
 import { PARTNER_FIELDS, type PartnerField } from "./partner-event.ts";
@@ -7,8 +7,8 @@ import { type PostbackUrl, parsePostbackUrl, refuseLongUrl, refusePlaceholder } 
 
 const MACRO = /\{(\w+)\}/g;
 /**
- * Matches a macro, or a brace that belongs to none. Each part ends where the next one may begin, so that the time of a
- * search grows only with the length of the text.
+ * Matches a macro, or a brace that belongs to no macro. Each part of the pattern ends where the next one may begin,
+ * so that the search takes linear time.
  */
 const MACRO_OR_BRACE = /\{[^{}]*\}?|\}|%7B(?:[^&%]|%(?!7[BD]))*%7D/i;
 const MACRO_LIST = PARTNER_FIELDS.map((field) => `{${field}}`).join(", ");

@@ -14,7 +14,7 @@ export function quote(text: string): string {
 		.replace(/\p{Cf}/gu, "")
 		.replace(/[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Z}]+/gu, " ")
 		.trim()
-		// Quotation marks are replaced, so that a name cannot end its own quotation.
+		// Quotation marks are replaced, so that a name cannot end the quotation that contains it.
 		.replace(/["\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02]/gu, "'");
 	return `"${unlink(shorten(oneLine))}"`;
 }

@@ -24,10 +24,8 @@ const DIGITS_BY_CODE: ReadonlyMap<string, number> = new Map(
 	CODES_BY_DIGITS.flatMap(([digits, codes]) => codes.split(/\s+/).map((code) => [code, digits] as const)),
 );
 
-/** Codes of all currencies. */
 export const CURRENCIES: readonly string[] = [...DIGITS_BY_CODE.keys()];
 
-/** Largest number of decimals of any currency. */
 export const MAX_CURRENCY_DIGITS = Math.max(...CODES_BY_DIGITS.map(([digits]) => digits));
 
 /**
@@ -90,7 +88,10 @@ export function parseFormAmount(text: string, currency: string, field: string, n
 	return isWrongAmount(code) ? refuse(code, WRONG_AMOUNT[code](noun, currency), field) : parsed;
 }
 
-/** The sentences of `parseAmount` name fields of programs and columns of files. These are about a field that people see. */
+/**
+ * Messages for a form field that people see. The messages of `parseAmount` name fields of programs and columns of
+ * files instead.
+ */
 const WRONG_AMOUNT = {
 	negative_amount: (noun: string) => `The ${noun} must not be negative.`,
 	malformed_amount: (noun: string, currency: string) =>
@@ -144,13 +145,12 @@ export function parseRate(text: string, field: string): Result<string> {
 /** Returns the rate as people write it: "7.5000" becomes "7.5". */
 export function shortenRate(rate: string): string {
 	if (!rate.includes(".")) return rate;
-	// Every sale stores its rates in this form, and a loop is several times as fast as a regular expression.
+	// This loop is several times as fast as a regular expression. Every stored sale calls this function for its rates.
 	let end = rate.length;
 	while (rate[end - 1] === "0") end--;
 	return rate.slice(0, rate[end - 1] === "." ? end - 1 : end);
 }
 
-/** Returns whether an amount or a rate in canonical form is 0. */
 export function isZero(amount: string): boolean {
 	return !/[1-9]/.test(amount);
 }
@@ -174,12 +174,10 @@ export function addAmounts(one: string, other: string): string {
 	return formatMinor(minorUnits(one) + minorUnits(other), decimalCount(one));
 }
 
-/** Returns the amount 0 of a currency, such as "0.00". */
 export function zeroIn(currency: string): string {
 	return formatMinor(0n, DIGITS_BY_CODE.get(currency) ?? 0);
 }
 
-/** Returns the number of decimals of an amount in canonical form. */
 export function decimalCount(amount: string): number {
 	const point = amount.indexOf(".");
 	return point === -1 ? 0 : amount.length - point - 1;

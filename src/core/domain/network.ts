@@ -5,7 +5,7 @@
 import { isMailAddress, MAX_NAME_LENGTH, parseLines, parseName } from "./display-name.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
 
-/** Brand of an installation that has not chosen one. */
+/** Brand of an installation for which nobody has chosen a brand. */
 export const DEFAULT_BRAND = "Service";
 
 /**
@@ -14,7 +14,7 @@ export const DEFAULT_BRAND = "Service";
  */
 const BRAND = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 const MAX_BRAND_LENGTH = 31;
-/** Description of a valid brand. It follows the words "must be" in a sentence. */
+/** Description of a valid brand. In a sentence, it follows the words "must be". */
 export const BRAND_FORM = "1 to 31 letters, digits or hyphens, the first a letter, such as Acme";
 
 export function isBrand(text: string): boolean {
@@ -39,12 +39,10 @@ export function suggestBrand(name: string): string | null {
 	return isBrand(brand) ? brand : null;
 }
 
-/** Returns the warning that RINGBACK_BRAND differs from the brand that was in use when the first key was issued. */
 export function sayOtherBrand(known: string): string {
 	return `RINGBACK_BRAND is not ${known}, the brand that shops check header names by: their receivers refuse callbacks until they know the new one. Set it to ${known}, or remove it.`;
 }
 
-/** Returns the network's name or else its brand, or null if neither was chosen. */
 export function networkName({ name, brand }: { name: string | null; brand: string }): string | null {
 	return name ?? (brand === DEFAULT_BRAND ? null : brand);
 }
@@ -84,7 +82,6 @@ export function parseSenderName(text: string): Result<string | null> {
 /** Maximum length of a postal address. It is enough for ten long lines. */
 const MAX_POSTAL_ADDRESS_LENGTH = 500;
 
-/** Parses the network's address on statements. Returns null for an empty field. */
 export function parsePostalAddress(text: string): Result<string | null> {
 	const address = parseLines(text, MAX_POSTAL_ADDRESS_LENGTH);
 	if (address !== null) return succeed(address === "" ? null : address);

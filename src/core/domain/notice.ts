@@ -27,7 +27,9 @@ export type NoticeKind = (typeof NOTICE_KINDS)[number];
 export type MailKind = NoticeKind | "decisions_waiting";
 export const MAIL_KINDS = [...NOTICE_KINDS, "decisions_waiting"] as const satisfies readonly MailKind[];
 
-/** Choices of a partner's person: a mail for each sale, one mail for each day with news, or none. */
+/**
+ * Choices of a person who signs in for a partner: a mail for each sale, one mail for each day with news, or no mails.
+ */
 export const SALE_MAILS = ["each", "daily", "none"] as const;
 export type SaleMails = (typeof SALE_MAILS)[number];
 
@@ -55,11 +57,9 @@ const SERIOUS_AFTER_ATTEMPTS = 5;
 export const SERIOUS_AFTER_MS = 10 * MINUTE_MS;
 
 export interface WatchedTrouble {
-	/** Time at which the first attempt failed. */
 	openedAtMs: number;
 	/** Number of failed attempts in a row since the notice was opened. */
 	failedAttempts: number;
-	/** Number of deliveries that have finally failed. */
 	failures: number;
 }
 
@@ -68,9 +68,9 @@ export function isSerious(trouble: WatchedTrouble, nowMs: number): boolean {
 }
 
 /**
- * Returns whether watched trouble is to be published. A shop that keeps failing and recovering reaches five
- * failures in a row again and again, so in the fifteen minutes after a mail, five failures alone are no
- * reason for a new notice. A final failure is always published (contract section 7).
+ * Returns whether the failures of a watched notice must be published. If a shop keeps failing and recovering, it
+ * reaches five failures in a row again and again. Five failures alone are therefore no reason for a new notice in the
+ * fifteen minutes after a mail. A final failure is always published (contract section 7).
  */
 export function isToBePublished(
 	{ openedAtMs, failedAttempts, failures }: WatchedTrouble,

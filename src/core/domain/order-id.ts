@@ -1,6 +1,6 @@
-// Shops choose their order ids. Any text is accepted that can be stored, and that people can tell apart from
-// every other id. Nothing is trimmed and case is not changed. Two ids mean the same order only if their
-// characters are the same, so an id that looks like another one is refused.
+// Order ids are chosen by the shop. Any text is accepted that can be stored and that people can distinguish from
+// every other id. White space and case are not changed. Two ids mean the same order only if their characters are the
+// same, so an id that looks like another id is refused.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 import { codePointOf } from "./visible-text.ts";
@@ -8,8 +8,8 @@ import { codePointOf } from "./visible-text.ts";
 export const MAX_ORDER_ID_CHARACTERS = 128;
 
 /**
- * Characters that make an id unreadable. A decoder puts U+FFFD in place of bytes that are not UTF-8, so two
- * different ids could become the same text.
+ * Characters that make an id unreadable. U+FFFD is one of them, because a decoder puts it in place of bytes that are
+ * not UTF-8, and two different ids could become the same text.
  */
 const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u{FFFD}]/u;
 
@@ -19,7 +19,10 @@ const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u{FFFD}]/u;
  */
 const OUTER_SPACE = /^[\p{White_Space}\u{2800}]|[\p{White_Space}\u{2800}]$/u;
 
-/** White space other than the plain space. "10 01" looks the same with a plain space and with a no-break space. */
+/**
+ * White space other than the plain space. For example, "10 01" looks the same with a plain space and with a no-break
+ * space.
+ */
 const OTHER_SPACE = /[[\p{White_Space}\u{2800}]--[ ]]/v;
 
 /**
@@ -36,7 +39,6 @@ const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Unassigned}\u{FFF9}-\u{FF
  */
 const REPLACED = / \(cnv_[0-9A-Z]{26}\)$/i;
 
-/** Checks the order id of a new sale report. */
 export function parseOrderId(text: string): Result<string> {
 	if (!REPLACED.test(text)) return parseKnownOrderId(text);
 	return refuseNamed("order", "must not end with the ID of a conversion in brackets. Leave that part out.");
@@ -54,7 +56,6 @@ export function parseRefundId(text: string): Result<string> {
 	return parseShopId(text, "refund");
 }
 
-/** The thing that a shop's id names. */
 type Named = "order" | "refund";
 
 function parseShopId(text: string, named: Named): Result<string> {
@@ -90,17 +91,17 @@ function refuseNamed(named: Named, sentence: string): ReturnType<typeof refuse> 
 	return refuse("invalid_field", `${named}Id ${sentence}`, `${named}Id`, `The ${named} ID ${sentence}`);
 }
 
-// A search term is the id of a conversion, or any part of an order id in upper or lower case.
+// Search terms. A search term is the id of a conversion, or any part of an order id in upper or lower case.
 
 export type OrderSearch =
 	| { kind: "conversion"; publicId: string }
-	/** The search term in lower case. */
+	/** `term` is the search term in lower case. */
 	| { kind: "orders"; term: string };
 
 const CONVERSION_ID = /^cnv_([0-9A-Z]{26})$/i;
 /**
- * Matches the trigrams that both databases can look up in an index. For shorter terms and punctuation, every
- * row is searched.
+ * Matches the trigrams that both databases can look up in an index. If a search term has no such trigram, because it
+ * is short or has only punctuation, every row is searched.
  */
 const TRIGRAM = /(?=([a-z0-9]{3}))/g;
 /**
@@ -114,7 +115,7 @@ const FOLDED = /[\x20-\x7e]+|[^\u0130\u212a]/gu;
  */
 const ANY_SIGN = /[^\x20-\x7e]|[\\%]/gu;
 /**
- * Number of trigrams that are looked up. Few ids contain all of them without containing the whole search
+ * Number of trigrams of a search term that are looked up. Few ids contain all of them without containing the whole
  * term.
  */
 const TRIGRAMS_ASKED = 3;
@@ -147,9 +148,9 @@ export function trigramsOf(term: string): string[] {
 }
 
 /**
- * Returns the trigrams to look up, which are the rarest ones in a sample of other ids. A trigram of an order
- * number is rare, while those of a common prefix such as `order-` are in every id, and reading their long
- * posting lists would take most of the time.
+ * Returns the trigrams to look up, which are the rarest ones in a sample of other ids. A trigram of an order number
+ * is rare. The trigrams of a common prefix such as `order-` are in every id, and reading their long posting lists
+ * would take most of the time.
  */
 export function rarestOf(trigrams: readonly string[], others: readonly string[]): readonly string[] {
 	const commonness = (trigram: string) => others.filter((orderId) => hasOrder(orderId, trigram)).length;

@@ -9,7 +9,7 @@ import { isoTime } from "./time.ts";
 /** Reason of the event that tells a partner that its sale was credited to another partner, or to nobody. */
 export const REASSIGNED = "REASSIGNED";
 
-/** A conversion as the partner sees it that is credited with it. */
+/** A credited conversion as its partner sees it. */
 export interface PartnerEventSubject {
 	conversionId: string;
 	programId: string;
@@ -17,7 +17,6 @@ export interface PartnerEventSubject {
 	/** Code of the partner link that was clicked, or null if no click decided the credit. */
 	linkId: string | null;
 	eventType: EventType;
-	/** Basket value, or null if the programme does not show baskets to partners. */
 	basketValue: string | null;
 	commission: string;
 	currency: string;
@@ -39,8 +38,8 @@ export function composePartnerEvent(subject: PartnerEventSubject): string {
 }
 
 /**
- * Returns the beginning of the stored event. The two values that it leaves out are the last lines. If a database
- * statement stores a new sale together with its event, it appends them itself.
+ * Returns the beginning of the stored event, without its last two lines. A database statement that stores a new sale
+ * together with its event appends these two values itself.
  */
 export function startPartnerEvent(subject: Omit<PartnerEventSubject, "partnerId" | "linkId">): string {
 	const { clickedAtMs } = subject;
@@ -68,16 +67,16 @@ function endPartnerEvent(
 	return `${start}${partnerId}\n${linkId ?? ""}`;
 }
 
-/** Lines of a stored event that the partner chose: the three sub IDs and the code of the link. */
+/** Lines of a stored event whose values the partner chose: the three sub IDs and the code of the link. */
 const CHOSEN_LINES: readonly number[] = [11, 12, 13, 15];
 
-/** Returns a stored event without what the partner chose. */
+/** Returns a stored event in which the values that the partner chose are empty. */
 export function eraseSubIds(composedEvent: string): string {
 	const lines = composedEvent.split("\n");
 	return lines.map((line, index) => (CHOSEN_LINES.includes(index) ? "" : line)).join("\n");
 }
 
-/** Names of the fields in the order in which the body has them. Each is also a macro of a GET callback. */
+/** Names of the fields in the order of the body. Each name is also a macro of a GET callback. */
 export const PARTNER_FIELDS = [
 	"event",
 	"conversionId",

@@ -10,14 +10,14 @@ import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./seali
 const MIN_PASSPHRASE_CHARACTERS = 12;
 export const SALT_BYTES = 16;
 
-/** Cost N that OWASP recommends for scrypt, together with the block size. */
+/** Cost N that OWASP recommends for scrypt with this block size. */
 const COST = 2 ** 17;
 const BLOCK_SIZE = 8;
 const BOUND_TO = "backup";
 
 /**
- * Returns a schema for a power of two up to a limit. A file with larger scrypt parameters is not ours, and
- * computing the key would only keep the machine busy.
+ * Returns a schema for a power of two up to a limit. A file with larger scrypt parameters was not written by this
+ * program, and computing its key would only keep the machine busy.
  */
 const powerOfTwo = (most: number) =>
 	z

@@ -7,13 +7,12 @@ export const PASSWORD_SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
 interface ScryptParameters {
-	/** Base-2 logarithm of scrypt's cost N. */
 	logCost: number;
 	blockSize: number;
 	parallelization: number;
 }
 
-/** The minimum that OWASP recommends for scrypt with 32 MB of memory. */
+/** The minimum parameters that OWASP recommends for scrypt with 32 MB of memory. */
 const PARAMETERS: ScryptParameters = { logCost: 15, blockSize: 8, parallelization: 3 };
 
 const BASE64 = "[A-Za-z0-9+/]+";

@@ -13,11 +13,11 @@ export interface PostbackUrl {
 	port: number;
 	/** Path and query as they are sent and signed (contract section 5, part 2). */
 	target: string;
-	/** Whether the host is an IP address, which needs no DNS lookup. */
+	/** Whether the host is an IP address, so that no DNS lookup is needed. */
 	isLiteral: boolean;
 }
 
-/** Maximum length of a Postback URL. The contract sets no limit. */
+/** Maximum length of a Postback URL in characters. The contract sets no limit. */
 const MAX_LENGTH = 2_048;
 /** Maximum length of a host name as text, without a final dot (RFC 1035 section 2.3.4). */
 const MAX_HOST_LENGTH = 253;
@@ -40,15 +40,14 @@ export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	const [, code, sentence = ""] = OBJECTIONS.find(([form]) => form.test(entered)) ?? [];
 	if (code !== undefined) return refuseUrl(code, sentence);
 
-	// The text is also split by this expression, because the URL parser hides an empty user name, an empty "?"
-	// and missing slashes.
+	// The text itself is also split, because the URL parser hides an empty user name, an empty "?" and missing slashes.
 	const [, authority = "", target = ""] = /^https:\/\/([^/?]*)(.*)$/is.exec(entered) ?? [];
 	const badAuthority = refuseAuthority(authority);
 	if (badAuthority !== undefined) return badAuthority;
 
 	const parsed = URL.parse(entered);
-	// Scheme and port are valid at this point, and no path or query makes the parser fail. So the host must be
-	// wrong.
+	// The host must be wrong, because scheme and port are valid at this point, and no path or query makes the parser
+	// fail.
 	if (parsed === null) return refuseHost(authority, "is not a name or IP address (IPv6 goes in brackets)");
 	const url = describe(parsed);
 	return refuseHostname(url) ?? refuseTarget(url, target) ?? succeed(url);

@@ -3,7 +3,6 @@
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
-/** A row of the table `processes`. */
 export interface ProcessRecord extends ProcessEngine {
 	/** Random name of the process. It is chosen at the start and is part of every log line. */
 	instance: string;
@@ -17,9 +16,7 @@ export interface ProcessRecord extends ProcessEngine {
 	mail_error: string | null;
 }
 
-/** The connection to systemd, if systemd started this process. */
 export interface ServiceManager {
-	/** Path of systemd's notification socket. */
 	socket: string;
 	/**
 	 * Time without a sign of life after which systemd restarts the process, or null if systemd does not check.
@@ -27,7 +24,7 @@ export interface ServiceManager {
 	watchdogMs: number | null;
 }
 
-/** Figures of the callback engine. All of them are null in a process without an engine. */
+/** Figures of the callback engine. All fields are null in a process without an engine. */
 export interface ProcessEngine {
 	/** Number of callbacks that the engine has read from the queue and not finished. */
 	in_hand: number | null;
@@ -55,7 +52,7 @@ export interface MailFailure {
 }
 
 /**
- * Interval between two reports of a process. It is short enough for a status page, and long enough to cost
+ * Interval at which each process reports to the table. It is short enough for a status page, and long enough to cost
  * almost nothing.
  */
 export const TELLS_EVERY_MS = 20 * SECOND_MS;
@@ -71,9 +68,9 @@ export function isSilent({ seen_at_ms }: Pick<ProcessRecord, "seen_at_ms">, nowM
 }
 
 /**
- * Returns whether another process with the same role started on the same machine after the last report of
- * this one. That happens when a supervisor restarts a crashed process. If this process still runs, its next
- * report shows it.
+ * Returns whether another process with the same role started on the same machine after this process last reported.
+ * That happens when a supervisor restarts a crashed process. If this process still runs, its next report corrects the
+ * result.
  */
 export function isReplaced(record: ProcessRecord, all: readonly ProcessRecord[]): boolean {
 	return all.some(
@@ -85,7 +82,7 @@ export function isReplaced(record: ProcessRecord, all: readonly ProcessRecord[])
 	);
 }
 
-/** Adds up the figures of all running engines, or returns null if there is none. */
+/** Adds up the figures of all running engines, or returns null if no engine runs. */
 export function sumEngines(
 	records: readonly ProcessRecord[],
 	nowMs: number,

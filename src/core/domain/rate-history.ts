@@ -1,35 +1,35 @@
-// Rates over time. A sale can be credited to a partner after it was recorded, also months later. Its commission is then
-// the one that this partner had when the sale was recorded, so the rates of the past must stay known.
+// Rates over time. A sale can be credited to a partner months after it was recorded. The partner then gets the
+// commission that applied when the sale was recorded, so former rates are kept.
 
 import type { EventType } from "./conversion.ts";
 import { feeFor, findCommission, type PartnershipRates, type ProgrammeRates, type Rate } from "./rate.ts";
 
-/** Rates and the time from which they applied. They applied until those of the next item. */
+/** Rates and the time from which they applied. They applied until the time of the next item. */
 export interface RatesSince<Rates> {
 	fromMs: number;
 	rates: Rates;
 }
 
-/** Rates over time, the oldest first. There is at least one item. */
+/** Rates over time, the oldest first. The list is never empty. */
 export type RateHistory<Rates> = readonly RatesSince<Rates>[];
 
-/** Rates of a programme over time, and those of one of its partnerships, or null for nobody. */
+/** Rates over time of a programme, and those of one of its partnerships. The latter are null if nobody is credited. */
 export interface RatesOnRecord {
 	programme: RateHistory<ProgrammeRates>;
 	partnership: { createdAtMs: number; history: RateHistory<PartnershipRates> } | null;
 }
 
-/** Returns the rates that applied at a time. Before the first known rates, the first ones count. */
+/**
+ * Returns the rates that applied at a time. For a time before the first known rates, it returns the first known
+ * rates.
+ */
 export function ratesAt<Rates>(history: RateHistory<Rates>, atMs: number): Rates {
 	const found = history.findLast(({ fromMs }) => fromMs <= atMs) ?? history[0];
 	if (found === undefined) throw new Error("there are no rates on record");
 	return found.rates;
 }
 
-/**
- * Returns the commission that the partnership had at a time. If the partnership began later, it is the first commission
- * that the partnership had.
- */
+/** Returns the partnership's commission at a time, or its first commission if the partnership began later. */
 export function commissionAt(
 	{ programme, partnership }: RatesOnRecord,
 	eventType: EventType,
@@ -40,12 +40,11 @@ export function commissionAt(
 	return findCommission(ratesAt(programme, sinceMs), agreedRates, eventType).rate;
 }
 
-/** Returns the rate of the network fee that the programme had at a time. */
 export function feeAt({ programme }: RatesOnRecord, eventType: EventType, atMs: number): Rate {
 	return feeFor(ratesAt(programme, atMs), eventType);
 }
 
-/** A time in which rates stayed the same. `toMs` is null for the present rates. */
+/** Period in which the rates did not change. `toMs` is null for the present rates. */
 export interface RatePeriod<Rates> extends RatesSince<Rates> {
 	toMs: number | null;
 }
@@ -55,7 +54,10 @@ export function periodsOf<Rates>(history: RateHistory<Rates>): RatePeriod<Rates>
 	return history.map((one, index) => ({ ...one, toMs: history[index + 1]?.fromMs ?? null })).reverse();
 }
 
-/** Joins the rates of a programme and a partnership, so that each item says what applied together, the oldest first. */
+/**
+ * Joins the histories of a programme and a partnership. Each item has the rates of both that applied at the same
+ * time. The oldest item comes first.
+ */
 export function joinHistories<First, Second>(
 	first: RateHistory<First>,
 	second: RateHistory<Second>,

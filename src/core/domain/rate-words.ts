@@ -17,7 +17,6 @@ import type { EffectiveRates, Rate, Rates } from "./rate.ts";
 
 type ByType<Value> = Readonly<Partial<Record<EventType, Value>>>;
 
-/** Writes a decimal in the reader's language. */
 type Decimal = (value: string) => string;
 
 const NOUNS: Readonly<Record<EventType, string>> = {
@@ -63,7 +62,6 @@ export function sayRates({ commission, fee }: Rates, currency: string): string {
 	return `${sayRate(commission, currency)}, fee ${sayRate(fee, currency)}`;
 }
 
-/** Writes rates for event types, one on each line, such as "LEAD: 5.00 EUR". */
 export function sayByType<Value>(byType: ByType<Value>, say: (value: Value) => string): string {
 	return EVENT_TYPES.flatMap((type) => {
 		const value = byType[type];
@@ -71,7 +69,7 @@ export function sayByType<Value>(byType: ByType<Value>, say: (value: Value) => s
 	}).join("\n");
 }
 
-/** Parses the fixed amount of a rate. An empty text is the amount 0. */
+/** Parses the fixed amount of a rate. Empty text means the amount 0. */
 export function parseFixed(text: string, currency: string, field: string): Result<string> {
 	if (text === "") return succeed(zeroIn(currency));
 	const parsed = parseFormAmount(text, currency, field, "fixed amount");
@@ -80,7 +78,6 @@ export function parseFixed(text: string, currency: string, field: string): Resul
 	return refuse("negative_amount", detail, field);
 }
 
-/** Parses the rates of a programme for event types, one on each line, such as "LEAD: 5.00 EUR, fee 1.00 EUR". */
 export function parseRatesByType(text: string, currency: string, field: string): Result<ByType<Rates>> {
 	const example = `${sampleAmount(currency)} ${currency}`;
 	return parseByType(text, field, `${example}, fee 0`, (rest, type) => {
@@ -96,14 +93,13 @@ export function parseRatesByType(text: string, currency: string, field: string):
 	});
 }
 
-/** Parses the commissions of a partnership for event types, one on each line, such as "LEAD: 5.00 EUR". */
 export function parseCommissionsByType(text: string, currency: string, field: string): Result<ByType<Rate>> {
 	return parseByType(text, field, `${sampleAmount(currency)} ${currency}`, (rest) =>
 		parseRateWords(rest, currency, field),
 	);
 }
 
-/** Maximum length of the rates for event types. Seven lines need less than half of it. */
+/** Maximum length of the text with rates for event types. Seven lines need less than half of it. */
 export const MAX_BY_TYPE_LENGTH = 1_000;
 /** Maximum length of a text that a refusal repeats. */
 const MAX_REPEATED_LENGTH = 60;

@@ -15,9 +15,7 @@ import {
 } from "./money.ts";
 
 export interface Rate {
-	/** Percentage of the basket value with four decimals, such as "7.5000". */
 	percent: string;
-	/** Amount in the programme's currency, such as "5.00". */
 	fixed: string;
 }
 
@@ -26,12 +24,11 @@ export interface Rates {
 	fee: Rate;
 }
 
-/** Rates of a programme: the general ones, and those for single event types. */
 export interface ProgrammeRates extends Rates {
 	byType: Readonly<Partial<Record<EventType, Rates>>>;
 }
 
-/** Commission of a partnership. The general one is null if the programme's applies. */
+/** Commission of a partnership. The general commission is null if that of the programme applies. */
 export interface PartnershipRates {
 	commission: Rate | null;
 	byType: Readonly<Partial<Record<EventType, Rate>>>;
@@ -44,9 +41,9 @@ export function amountAt(basket: string, { percent, fixed }: Rate): string {
 }
 
 /**
- * Original amount of an imported conversion, and its original basket value, which is not 0. Other software computed the
- * amount at a rate that is unknown here. If a part of the basket is refunded, the amount shrinks in proportion.
- * `importedAmount` makes a fixed amount of an amount without a basket.
+ * Original amount and original basket value (never 0) of an imported conversion. Other software computed the amount
+ * at a rate that is unknown here. If a part of the basket is refunded, the amount shrinks in proportion.
+ * `importedAmount` turns an amount without a basket into a fixed amount.
  */
 export interface ImportedAmount {
 	amount: string;
@@ -58,7 +55,6 @@ export function importedAmount(amount: string, basketValue: string): AppliedRate
 	return isZero(basketValue) ? { percent: "0.0000", fixed: amount } : { amount, basketValue };
 }
 
-/** The rate or the original amount from which an amount of a conversion is computed. */
 export type AppliedRate = Rate | ImportedAmount;
 
 export interface AppliedRates {
@@ -66,7 +62,7 @@ export interface AppliedRates {
 	fee: AppliedRate;
 }
 
-/** Returns the amount for a basket, of which a part may have been refunded. */
+/** Returns the amount for the basket value that is left after refunds. */
 export function amountLeft(basket: string, rate: AppliedRate): string {
 	if ("percent" in rate) return amountAt(basket, rate);
 	const whole = minorUnits(rate.basketValue);
@@ -87,24 +83,27 @@ export function ratesFor(
 	};
 }
 
-/** Returns the rate of the network fee for the event type. */
 export function feeFor(programme: ProgrammeRates, eventType: EventType): Rate {
 	return (programme.byType[eventType] ?? programme).fee;
 }
 
-/** Commissions of a programme, which is all that partners may know of its rates. */
+/** Commissions of a programme. Partners may know no other rates of the programme. */
 export interface ProgrammeCommissions {
 	commission: Rate;
 	byType: Readonly<Partial<Record<EventType, Pick<Rates, "commission">>>>;
 }
 
-/** Whose rate a commission is, and whether it is agreed for the event type or in general. */
+/**
+ * Origin of a commission: the partnership or the programme, and either the rate for the event type or the general
+ * rate.
+ */
 export type CommissionSource = "partnership's type" | "programme's type" | "partnership" | "programme";
 
 /**
- * Returns the commission that applies, and where it comes from. A partnership's general commission takes the place of the
- * programme's general one, and a commission for an event type goes before both. So a partner with a percentage of its own
- * still gets the programme's fixed amount for a lead. `eventType` is null for the event types that neither side names.
+ * Returns the commission that applies, and its origin. A partnership's general commission replaces the programme's
+ * general commission. A commission for an event type takes precedence over both, so a partner with its own percentage
+ * still gets the programme's fixed amount for a lead. If `eventType` is null, the result applies to the event types
+ * that neither side names.
  */
 export function findCommission(
 	programme: ProgrammeCommissions,
@@ -121,7 +120,7 @@ export function findCommission(
 		: { rate: general, source: "partnership" };
 }
 
-/** A general rate, and the rates of the event types that have another one. */
+/** General rate, and the rates of event types that differ from it. */
 export interface EffectiveRates {
 	general: Rate;
 	byType: Readonly<Partial<Record<EventType, Rate>>>;
@@ -138,7 +137,6 @@ export function effectiveCommissions(
 	);
 }
 
-/** Returns the network fees that apply to a programme. */
 export function effectiveFees(programme: ProgrammeRates): EffectiveRates {
 	return keepDifferent(programme.fee, (eventType) => feeFor(programme, eventType));
 }
@@ -167,7 +165,6 @@ export function writeRate({ percent, fixed }: Rate): string {
 	return storedRate({ percent: shortenRate(percent), fixed });
 }
 
-/** Returns whether a rate always results in the amount 0. */
 export function isNoRate(rate: AppliedRate): boolean {
 	return "percent" in rate ? isZero(rate.percent) && isZero(rate.fixed) : isZero(rate.amount);
 }
@@ -181,7 +178,7 @@ export function writeAppliedRate(rate: AppliedRate): string {
 	return "percent" in rate ? writeRate(rate) : `${rate.amount}/${rate.basketValue}`;
 }
 
-/** Reads a stored rate. `zero` is the amount 0 of the currency, for a rate without a fixed amount. */
+/** Parses a stored rate. `zero` is the amount 0 of the currency, for a rate without a fixed amount. */
 export function readRate(text: string, zero: string): Rate {
 	const [percent = "", fixed = zero] = text.split("+");
 	const parsed = parseRate(percent, "rate");
@@ -194,19 +191,20 @@ export function readRates(text: string, zero: string): Rates {
 	return { commission: readRate(commission, zero), fee: readRate(fee, zero) };
 }
 
-/** Reads the rates that are stored with a conversion. */
 export function readAppliedRates(text: string, zero: string): AppliedRates {
 	const [commission = "", fee = ""] = text.split(" ");
 	return { commission: readAppliedRate(commission, zero), fee: readAppliedRate(fee, zero) };
 }
 
-/** Reads a rate that is stored with a conversion. */
 export function readAppliedRate(text: string, zero: string): AppliedRate {
 	const [amount = "", basketValue] = text.split("/");
 	return basketValue === undefined ? readRate(text, zero) : { amount, basketValue };
 }
 
-/** Writes rates by event type, such as "LEAD=0+5.00 0+1.00;SIGNUP=0+2.00 0". Empty if there are none. */
+/**
+ * Formats rates by event type, such as "LEAD=0+5.00 0+1.00;SIGNUP=0+2.00 0". The text is empty if no event type has a
+ * rate.
+ */
 export function writeByType<Value>(
 	byType: Readonly<Partial<Record<EventType, Value>>>,
 	write: (value: Value) => string,

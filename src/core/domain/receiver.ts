@@ -7,7 +7,7 @@ import { EVENT_NAMES, type EventName } from "./event-name.ts";
 declare const IS_RECEIVER_ID: unique symbol;
 
 /**
- * Row id of a receiver. It is a distinct type, so a programme's or partner's id in its place does not
+ * Row id of a receiver. The type is distinct, so that code which passes the id of a programme or partner does not
  * compile.
  */
 export type ReceiverId = number & { readonly [IS_RECEIVER_ID]: true };
@@ -23,7 +23,7 @@ export function writeChosenEvents(events: readonly EventName[]): string {
 	return EVENT_NAMES.filter((name) => events.includes(name)).join(" ");
 }
 
-/** All events, which is what a shop gets, and what a partner gets by default. */
+/** Stored form of the choice of all events. A shop always gets all events, and a partner gets them by default. */
 export const ALL_EVENTS: string = writeChosenEvents(EVENT_NAMES);
 
 /**

@@ -14,8 +14,8 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
 /**
- * Returns when the next attempt is due, counted from the end of the failed attempt. Returns null after the
- * seventh attempt.
+ * Returns the time at which the next attempt is due, counted from the end of the failed attempt. Returns null after
+ * the seventh attempt.
  */
 export function nextDueAtMs(countedAttempts: number, endedAtMs: number): number | null {
 	const delayMs = RETRY_DELAYS_MS[countedAttempts - 1];

@@ -1,5 +1,5 @@
-// One table of the rights of each role in a programme. The access checks of pages, the buttons on pages and
-// the use cases all use it.
+// Rights of each role in a programme. The access checks of pages, the buttons on pages and the use cases all use this
+// table.
 
 /**
  * The side that a person belongs to. "shop" is for people of shops and partners, "staff" for people of the
@@ -7,19 +7,18 @@
  */
 export type PersonKind = "shop" | "staff";
 
-/** Roles that a shop's people can have in a programme. */
 export const PROGRAMME_ROLES = ["owner", "developer", "viewer"] as const;
 export type ProgrammeRole = (typeof PROGRAMME_ROLES)[number];
 
 /**
- * A person's position in a programme. It is their role there, or "staff" for the network's people, who manage
+ * Relation of a person to a programme. It is the person's role there, or "staff" for the network's people, who manage
  * all programmes.
  */
 export type Standing = ProgrammeRole | "staff";
 
 /**
- * The authority for a change to a programme. It is a person's standing, or the command line or service, which
- * may do everything.
+ * Authority for a change to a programme: a person's standing, or the command line or the service, which may do
+ * everything.
  */
 export type Authority = Standing | "command line" | "service";
 
@@ -78,7 +77,6 @@ export function isAuthenticatorRequired(setting: StaffAuthenticator, kind: Perso
 	return setting === "required" && kind === "staff";
 }
 
-/** Returns the role that the text names, or undefined if it names none. */
 export function readProgrammeRole(text: string): ProgrammeRole | undefined {
 	return PROGRAMME_ROLES.find((role) => role === text);
 }

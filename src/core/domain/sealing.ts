@@ -12,7 +12,9 @@ export const SEALING_IV_BYTES = 12;
 export const SEALING_KEY_BYTES = 32;
 const TAG_BYTES = 16;
 
-/** Names of the owners to which sealed texts are bound. They are part of the sealed form, so they never change. */
+/**
+ * Names of the owners to which sealed texts are bound. They are part of the sealed texts, so they must never change.
+ */
 export const SEALED_FOR = {
 	receiver: (id: ReceiverId | string) => `receiver:${id}`,
 	person: (id: number | string) => `person:${id}`,
@@ -27,7 +29,7 @@ export const SEALED_FOR = {
 export type OpeningKeys = Pick<KeyRing, "keys">;
 
 /**
- * Seals a signing secret. `iv` must be fresh random bytes every time, because GCM is broken if one is used
+ * Seals a signing secret. `iv` must be fresh random bytes every time, because AES-GCM is insecure if an `iv` is used
  * twice.
  */
 export function sealSecret(key: Uint8Array, receiverId: ReceiverId, secret: string, iv: Uint8Array): string {
@@ -35,14 +37,13 @@ export function sealSecret(key: Uint8Array, receiverId: ReceiverId, secret: stri
 }
 
 /**
- * Opens a signing secret. Returns null if it was sealed with an unknown key or for another receiver, or was
- * changed.
+ * Opens a signing secret. Returns null if the secret was sealed with an unknown key or for another receiver, or if
+ * the sealed text was changed.
  */
 export function openSecret(ring: OpeningKeys, receiverId: ReceiverId, sealed: string): string | null {
 	return openText(ring, SEALED_FOR.receiver(receiverId), sealed);
 }
 
-/** Seals the secret or the backup codes of a person's authenticator. */
 export function sealForPerson(key: Uint8Array, personId: number, text: string, iv: Uint8Array): string {
 	return sealText(key, SEALED_FOR.person(personId), text, iv);
 }
@@ -67,7 +68,7 @@ export function openMail(ring: OpeningKeys, to: string, sealed: string): string 
 	return openText(ring, SEALED_FOR.mail(to), sealed);
 }
 
-/** Seals a text. `boundTo` names its owner, and the text can be opened only with the same name. */
+/** Seals a text. `boundTo` names the owner of the text, and only a caller that gives the same name can open it. */
 export function sealText(key: Uint8Array, boundTo: string, text: string, iv: Uint8Array): string {
 	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(boundTo));
 	return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
@@ -75,7 +76,7 @@ export function sealText(key: Uint8Array, boundTo: string, text: string, iv: Uin
 	);
 }
 
-/** Opens a sealed text with one of the keys. Returns null if none of them opens it. */
+/** Opens a sealed text with one of the keys. Returns null if no key opens the text. */
 export function openText({ keys }: OpeningKeys, boundTo: string, sealed: string): string | null {
 	for (const key of keys) {
 		const text = openWith(key, boundTo, sealed);

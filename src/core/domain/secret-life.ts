@@ -15,7 +15,7 @@ export interface SecretTimes {
 	activatedAtMs: number | null;
 	replacedAtMs: number | null;
 	/**
-	 * Time at which the secret was discarded, or was ended before its grace period was over. Null otherwise.
+	 * Time at which the secret was discarded, or was ended before its grace period was over. Null if neither happened.
 	 */
 	endedAtMs: number | null;
 }

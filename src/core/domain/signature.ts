@@ -1,5 +1,5 @@
-// The signing scheme of contract section 5. It is used in both directions: for our callbacks to the shop, and
-// for the shop's requests to us.
+// Signing scheme of contract section 5. It is used in both directions: for our callbacks to the shop, and for the
+// shop's requests to us.
 
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from "node:crypto";
 
@@ -20,7 +20,7 @@ export function sha256Hex(bytes: string | Uint8Array): string {
 	return hash("sha256", bytes, "hex");
 }
 
-/** Secret in the form in which it signs. If it is logged, nothing of the secret is shown. */
+/** Signing secret as a key object. If the object is logged, the log does not contain the secret. */
 export type SigningKey = KeyObject;
 
 export function signingKey(secret: string | Uint8Array): SigningKey {
@@ -72,7 +72,6 @@ export function headerNames(brand: string): HeaderNames {
  */
 export const USER_AGENT = "service-postback/1";
 
-/** The brand, and the header names that contain it. */
 export interface WireNames {
 	brand: string;
 	headers: HeaderNames;

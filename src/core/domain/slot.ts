@@ -20,7 +20,6 @@ export function slotOf(receiverId: ReceiverId): number {
 	return (receiverId * SLOT_STEP) % SLOTS;
 }
 
-/** Returns the maximum number of slots that each engine may own. */
 export function fairShare(engines: number): number {
 	return Math.ceil(SLOTS / Math.max(1, engines));
 }

@@ -3,8 +3,8 @@
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 /**
- * A quarter of an hour, in which clicks and callbacks are counted. Every time zone differs from UTC by a multiple of it,
- * so that the days of each zone are made of whole quarters.
+ * Length of the intervals in which clicks and callbacks are counted. Every time zone differs from UTC by a multiple
+ * of a quarter of an hour, so the days of each zone consist of whole intervals.
  */
 export const QUARTER_MS = 15 * MINUTE_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -21,9 +21,7 @@ export function isoTime(atMs: number): string {
 }
 
 const MILLISECONDS_TEXT = ".000Z";
-/**
- * The second that was formatted last, which is cached because thousands of callbacks are sent in one second.
- */
+/** Second that was formatted last. Its text is cached, because thousands of callbacks are sent in one second. */
 let keptSecond = 0;
 let keptText = "1970-01-01T00:00:00";
 
@@ -32,12 +30,10 @@ export function utcMinute(atMs: number): string {
 	return `${isoTime(atMs).slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** Formats a time as "2026-03-01 12:00:00 UTC". */
 export function utcSecond(atMs: number): string {
 	return `${isoTime(atMs).slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Formats a day as "2026-03-01". */
 export function utcDay(atMs: number): string {
 	return isoTime(atMs).slice(0, 10);
 }
@@ -45,11 +41,11 @@ export function utcDay(atMs: number): string {
 // Checks whether the time of a sale is plausible.
 
 /**
- * How far in the future the time of a sale may be, because clocks differ. It is the tolerance of contract
- * section 8.
+ * Maximum time by which a sale may lie in the future, because clocks differ. It is the tolerance of contract section
+ * 8.
  */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
-/** Earliest plausible sale. A time in 1970 comes from a clock that was never set. */
+/** Earliest plausible time of a sale. A time in 1970 comes from a clock that was never set. */
 const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
 /**

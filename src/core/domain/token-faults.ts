@@ -1,11 +1,11 @@
 // Faults of the APIs of the network and of partners, whose callers send a token. They are part of the catalogue in
-// fault-catalogue.ts. Most of those about values are also faults of pages, because a call runs the same use
-// case as its page. The use case then writes the sentence, and the one here is an example.
+// fault-catalogue.ts. Most faults about values occur on pages, too, because a call runs the same use case as its
+// page. The use case then writes the sentence, and the sentence in this file is only an example.
 
 import type { ExplainedFault } from "./explained-fault.ts";
 
 export const TOKEN_FAULTS = {
-	/** Faults of every call with a token that fails authentication, in the order of the checks. */
+	/** Faults of token calls that fail authentication, in the order of the checks. */
 	token: {
 		missing_token: {
 			status: 401,
@@ -69,7 +69,7 @@ export const TOKEN_FAULTS = {
 				"If-Match does not name the present version, so nothing was changed. Read the resource again, and repeat the call with its ETag.",
 		},
 	},
-	/** Faults of calls about one thing that does not exist, or that belongs to somebody else. */
+	/** Faults of calls about a resource that does not exist or belongs to somebody else. */
 	resource: {
 		unknown_programme: {
 			status: 404,
@@ -93,7 +93,6 @@ export const TOKEN_FAULTS = {
 			detail: "There is no statement {id:stm_01JEXAMPLE0000000000000000}. Check the ID: it starts with stm_.",
 		},
 	},
-	/** Faults of calls that create or change something. */
 	value: {
 		invalid_name: {
 			status: 422,

@@ -29,7 +29,6 @@ export interface AttemptTimings {
 
 export type Verdict = "delivered" | "retry" | "refused" | "redirect" | "forbidden address";
 
-/** Every 2xx status is a success, whatever the body says. */
 export function isSuccess(status: number): boolean {
 	return status >= 200 && status <= 299;
 }
@@ -58,7 +57,6 @@ function judgeStatus(status: number): Verdict {
 	if (status >= 300 && status <= 399) return "redirect";
 	if (status === 408 || status === 429) return "retry";
 	if (status >= 400 && status <= 499) return "refused";
-	// All other numbers are 5xx, or are not HTTP statuses. Neither means that the shop refuses the callback for
-	// good.
+	// All other statuses are 5xx or not HTTP statuses. None of them means that the shop refuses the callback for good.
 	return "retry";
 }

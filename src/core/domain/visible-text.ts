@@ -41,7 +41,6 @@ export function showOrderId(text: string): string {
  * there.
  */
 const WINDOWS_LINE_BREAK = /\r(?:\n|$)/g;
-/** Matches control characters that do not occur in ordinary text. */
 const CONTROLS = /(?![\t\n])\p{Cc}/u;
 const NOT_ASCII_TEXT = /[^\n\t\x20-\x7e]/g;
 /** Maximum number of bytes of one character in UTF-8. */

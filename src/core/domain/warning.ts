@@ -6,11 +6,8 @@ import { findClientAddress } from "./client-address.ts";
 import { MINUTE_MS, SECOND_MS } from "./time.ts";
 
 export interface Warning {
-	/** Name of the check that found the problem. */
 	kind: string;
-	/**
-	 * The chore (a background task) or process that the warning is about, if the check covers several of them.
-	 */
+	/** Chore (background task) or process that the warning is about, if the check covers several of them. */
 	about?: string;
 	title: string;
 	/** Text that says what the problem means and what to do about it, in whole sentences. */
@@ -23,13 +20,12 @@ export interface WarningSettings {
 	trustedProxies: readonly AddressRange[];
 	hasMail: boolean;
 	allowsPrivateRanges: boolean;
-	/** True if the database is a SQLite file. */
 	isOnFile: boolean;
 	/** Age in days at which the last backup counts as old, or null if the operator does not want to be warned. */
 	backupDays: number | null;
 }
 
-/** The parts of a request that show how it reached the service. */
+/** Parts of a request that show how it reached the service. */
 export interface Arrival {
 	socketAddress: string | undefined;
 	host: string | undefined;
@@ -57,7 +53,7 @@ export function readArrival(
  */
 export type Sighting =
 	| { kind: "plain_http" | "untrusted_proxy"; where: string }
-	/** The last sign-in with the company's account failed, because the provider could not be used. */
+	/** The last sign-in with the company's account failed, because the identity provider could not be used. */
 	| { kind: "provider_unavailable"; where: string; atMs: number };
 
 /**
@@ -89,7 +85,7 @@ export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sight
 	if (socketAddress === undefined) return null;
 	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
 	const isSecure = settings.publicUrl?.startsWith("https:") === true;
-	// This is the usual case. It is tested first and parses no address, because every request is judged.
+	// Most requests end here. This condition is tested first, because it is cheap and every request is judged.
 	if (isSecure && !isForwarded) return null;
 	const address = findClientAddress(socketAddress, undefined, []);
 	const isTrusted = isInRanges(address, settings.trustedProxies);

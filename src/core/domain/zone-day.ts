@@ -4,10 +4,9 @@
 import { type Result, refuse, succeed } from "./fault.ts";
 import { DAY_MS, isoTime, MINUTE_MS, utcMinute, utcSecond } from "./time.ts";
 
-/** Time zone of a network that has not chosen one. */
+/** Time zone of a network for which nobody has chosen a time zone. */
 export const DEFAULT_ZONE = "UTC";
 
-/** All time zones that forms offer. */
 export const TIME_ZONES: readonly string[] = [
 	DEFAULT_ZONE,
 	...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== DEFAULT_ZONE),
@@ -38,7 +37,6 @@ export function isTimeZone(text: string): boolean {
 	}
 }
 
-/** Returns whether the text is a day of the calendar, such as 2026-03-01. */
 export function isDay(text: string): boolean {
 	if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
 	try {
@@ -49,24 +47,24 @@ export function isDay(text: string): boolean {
 	}
 }
 
-/** Returns the first moment of a day (YYYY-MM-DD) in a time zone. */
 export function dayStartMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day), zone);
 }
 
-/** Returns the date (YYYY-MM-DD) of a moment in a time zone. */
 export function dayIn(atMs: number, zone: string): string {
 	return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
 }
 
-/** Returns the first of so many days in a row, of which the last is given. A day may have 23 or 25 hours. */
+/**
+ * Returns the first day of a period of `count` days that ends with `lastDay`. The calendar is used, because a day may
+ * have 23 or 25 hours.
+ */
 export function firstOfDays(lastDay: string, count: number): string {
 	return Temporal.PlainDate.from(lastDay)
 		.subtract({ days: count - 1 })
 		.toString();
 }
 
-/** Returns the first moment after a day (YYYY-MM-DD) in a time zone. */
 export function dayEndMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day).add({ days: 1 }), zone);
 }
@@ -101,7 +99,7 @@ export function minuteMs(minute: string, zone: string): number | null {
 		const at = Temporal.PlainDateTime.from(minute);
 		return at.toZonedDateTime(zone, { disambiguation: "earlier" }).epochMilliseconds;
 	} catch {
-		// The date does not exist, such as 30 February.
+		// This line is reached if the date does not exist, such as 30 February.
 		return null;
 	}
 }
@@ -113,7 +111,10 @@ export function minuteIn(atMs: number, zone: string): string {
 	return `${there.toString({ smallestUnit: "minute" }).replace("T", " ")} (${zone})`;
 }
 
-/** Formats that name the time of a zone. Creating one takes longer than a page of times. */
+/**
+ * Cached formats that name the time of a zone, such as CEST. Creating a format takes longer than formatting all times
+ * of a page.
+ */
 const zoneNames = new Map<string, Intl.DateTimeFormat>();
 
 /** Formats a time for pages, with the short name of the zone's time: "2026-07-01 13:00:00 CEST" or "... GMT-4". */
@@ -140,7 +141,7 @@ export function isoTimeIn(atMs: number, zone: string): string {
 	return `${isoTime(atMs + offsetMs).slice(0, -1)}${offsetMs < 0 ? "-" : "+"}${hour}:${minute}`;
 }
 
-/** Returns a day as a number: the days from 1970-01-01 to the date of the moment in the zone. */
+/** Returns a day as the number of days from 1970-01-01 to the date of the moment in the zone. */
 export function dayNumberIn(atMs: number, zone: string): number {
 	return Math.floor((atMs + offsetAt(atMs, zone)) / DAY_MS);
 }
@@ -152,7 +153,9 @@ export interface OffsetPeriod {
 	offsetMs: number;
 }
 
-/** Returns the periods that cover a span, the earliest first. A year has two if there is daylight saving time. */
+/**
+ * Returns the offset periods that cover a span, the earliest first. A zone with daylight saving time has two a year.
+ */
 export function offsetPeriods(zone: string, fromMs: number, beforeMs: number): OffsetPeriod[] {
 	const periods = [offsetPeriodAt(fromMs, zone)];
 	for (let last = periods[0]; last !== undefined && last.beforeMs < beforeMs; last = periods.at(-1)) {
@@ -161,7 +164,7 @@ export function offsetPeriods(zone: string, fromMs: number, beforeMs: number): O
 	return periods;
 }
 
-/** The period that was used last in each zone. A file of a million times is in a few periods. */
+/** Period that was used last in each zone. A file with a million times needs only a few periods. */
 const lastPeriods = new Map<string, OffsetPeriod>();
 
 function offsetAt(atMs: number, zone: string): number {
