@@ -1,7 +1,7 @@
-// What a batch of changes reads, locks and writes. A batch is read by a few statements, judged in memory
+// Reads, locks and writes of a batch of changes. A batch is read by a few statements, judged in memory
 // (conversions/change-orders.ts), and written by one call of `write`. SQLite and PostgreSQL have their own SQL for it
-// (sqlite/batch.ts, postgres/batch.ts). The columns are listed here once for both. Statements name their columns instead of
-// using `*`, because a later compatible schema may have more columns.
+// (sqlite/batch.ts, postgres/batch.ts), and this file lists the columns for both. Statements name their columns
+// instead of using `*`, because a later compatible schema may have more columns.
 
 import type { Insertable } from "kysely";
 import type { Move } from "../domain/conversion.ts";
@@ -25,16 +25,16 @@ export interface OrderKey {
 
 export type NonceKey = Pick<NewNonce, "programme_id" | "nonce">;
 
-/** What a batch is about. */
+/** Keys that a batch looks up. */
 export interface Asked {
 	nonces: readonly NonceKey[];
 	orders: readonly OrderKey[];
-	/** Programmes whose shops may have to be told. */
+	/** Programmes whose shops may get an event. */
 	programmeIds: readonly number[];
 }
 
 export interface Looked {
-	/** The nonces that were used before, as `keyOfNonce` writes them. */
+	/** Nonces that were used before, in the form of `keyOfNonce`. */
 	usedNonces: ReadonlySet<string>;
 	/** Every conversion of the orders, of any event type and in no particular order. */
 	conversions: readonly Conversion[];
@@ -42,7 +42,7 @@ export interface Looked {
 }
 
 export interface Change {
-	/** The conversion as it was locked, before the change. */
+	/** Conversion before the change, as it was when it was locked. */
 	before: Conversion;
 	after: Conversion;
 }
@@ -54,18 +54,19 @@ export type AnnouncedBody = {
 
 /** An event that must be sent to a receiver. It becomes due at `at_ms`. */
 export type OwedEvent = {
-	/** The conversion that the event is about, or null for a test callback to a partner. */
 	conversion_id: number | null;
 	receiver_id: ReceiverId;
 	endpoint_epoch: number;
-	/** Public id of the delivery. */
 	public_id: string;
 	name: EventName;
 	body: string;
 	at_ms: number;
 };
 
-/** Times at which something worked for a programme. They are stored only if it is the first time. */
+/**
+ * Times at which a feature worked for a programme. A time is stored only if the programme has none for this feature
+ * yet.
+ */
 export type FirstTimes = {
 	programme_id: number;
 	signed_at_ms: number | null;
@@ -75,29 +76,30 @@ export type FirstTimes = {
 export type KeyUse = {
 	key_id: number;
 	at_ms: number;
-	/** The use is stored only if the last stored one is not later than this. */
+	/** Condition for storing the key's use: the last stored use must not be later than this time. */
 	not_after_ms: number;
 };
 
 /**
- * The rows of a batch, as one list for each table, in the order in which both databases write them. A conversion that the
- * batch starts has a provisional id: -1, -2 and so on, in the order of `started`. The rows of other tables refer to it by
- * that id, and `write` replaces it.
+ * Rows of a batch, as one list for each table, in the order in which both databases write them. A conversion that the
+ * batch starts has a provisional id: -1, -2 and so on, in the order of `started`. Rows of other tables refer to the
+ * conversion by this id, and `write` replaces it.
  */
 export interface BatchRows {
 	nonces: readonly NewNonce[];
-	/** Conversions that change. The transaction must have locked them. */
+	/** Changed conversions. The transaction must have locked them. */
 	changed: readonly Change[];
 	started: readonly Conversion[];
 	/**
-	 * Bodies of events that were announced before, in the form of `composeEvent`. They are kept because the conversion
-	 * changes now. Moves in `AMOUNT_MOVES` that announced no event get the amounts of their time in the same way.
+	 * Bodies of events that were announced before, in the form of `composeEvent`. They are stored because the
+	 * conversion changes now. Moves in `AMOUNT_MOVES` that announced no event get a body with the amounts of their
+	 * time.
 	 */
 	keptBodies: readonly AnnouncedBody[];
 	moves: readonly NewMove[];
 	/** Rows of modules, each table at most once, in the order of the modules. */
 	ofModules: readonly AddedRows[];
-	/** Events, at most one of a name for each conversion and receiver. They are stored with their deliveries. */
+	/** Events, at most one per name, conversion and receiver. They are stored together with their deliveries. */
 	events: readonly OwedEvent[];
 	inboundCalls: readonly NewInboundCall[];
 	firstTimes: readonly FirstTimes[];
@@ -105,39 +107,38 @@ export interface BatchRows {
 }
 
 export interface Written {
-	/** Ids of the started conversions, in their order. */
+	/** Ids of the started conversions, in the order of `started`. */
 	conversionIds: readonly number[];
-	/** Ids of the events, in their order. */
+	/** Ids of the events, in the order of `events`. */
 	eventIds: readonly number[];
 }
 
 /**
- * Reads and writes of a batch. On PostgreSQL each function runs one statement for the whole set, and none if the set is
- * empty.
+ * Reads and writes of a batch. On PostgreSQL, each function runs one statement for the whole set, or none if the set
+ * is empty.
  */
 export interface BatchStore {
 	look(db: Db, asked: Asked): Promise<Looked>;
 	/**
-	 * Locks conversions until the transaction ends, in the order of their ids, and returns them as they are then. One that
-	 * was removed meanwhile is missing. What depends on them must be read by later statements, because only those see what
-	 * others stored while this one waited.
+	 * Locks conversions until the transaction ends, in the order of their ids, and returns their present rows. A
+	 * conversion that was removed meanwhile is missing. Data that depends on the conversions must be read by later
+	 * statements, because only those see what other transactions stored while this one waited for the lock.
 	 */
 	lock(trx: Db, conversionIds: readonly number[]): Promise<Conversion[]>;
-	/** Returns the rows for all of these keys, which a module needs to know. */
+	/** Returns the rows for all of these keys, which a module needs for its facts. */
 	find<Wanted extends Key, Row>(
 		db: Db,
 		read: KeyedRead<Wanted, Row>,
 		keys: readonly Wanted[],
 	): Promise<Row[]>;
 	/**
-	 * Writes the rows, all of them or none. It must be a later statement than `lock`: the place of a move among those that
-	 * listeners receive follows from what had been committed when the write began. Throws a ConflictError (conflict.ts) if
-	 * an order or a nonce of the batch has been stored by another process since `look`.
+	 * Writes all the rows or none. `lock` must have been an earlier statement, because the place of a move in the order
+	 * for listeners depends on what had been committed when the write began. Throws a ConflictError (conflict.ts) if
+	 * another process has stored an order or a nonce of the batch since `look`.
 	 */
 	write(db: Db, rows: Partial<BatchRows>): Promise<Written>;
 }
 
-/** Returns the id of a conversion that the batch started, by its provisional id. */
 export function idOfStarted(
 	{ conversionIds }: Pick<Written, "conversionIds">,
 	provisionalId: number,
@@ -156,8 +157,8 @@ export function keyOfNonce({ programme_id, nonce }: NonceKey): string {
 }
 
 /**
- * Compares two nonces by the order in which they are inserted. All processes use this order, so two of them with the
- * same nonces cannot deadlock.
+ * Compares two nonces by the order in which they are inserted. All processes use this order, so two processes that
+ * insert the same nonces cannot deadlock.
  */
 export function compareNonces(a: NonceKey, b: NonceKey): number {
 	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
@@ -179,9 +180,8 @@ export const MOVE = {
 	gained_partner_id: "bigint",
 } as const satisfies ColumnsOf<NewMove>;
 
-/** The moves after which a correction may follow, so that the amounts of their time must be kept. */
+/** Moves that a correction may follow. The amounts at the time of such a move must be kept. */
 export const AMOUNT_MOVES: readonly Move[] = ["record", "approve", "confirm", "credit", "refund"];
-/** The same moves as an SQL list. */
 export const AMOUNT_MOVES_LIST: string = `(${AMOUNT_MOVES.map((move) => `'${move}'`).join(", ")})`;
 
 export const NONCE = {

@@ -1,11 +1,14 @@
-// Conflicts between batches, of one process or of several. An order that has no conversion yet, and a nonce that was not
-// used, cannot be locked. If another batch stores it first, this one fails as a whole, and its caller judges it again on
-// what is stored now.
+// Conflicts between batches of one or several processes. A batch cannot lock an order that has no conversion yet, or
+// a nonce that was not used. If another batch stores that order or nonce first, this batch fails as a whole, and its
+// caller judges it again on the present state.
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 
-/** Another batch has stored an order or a nonce of this one first, or has removed or replaced a conversion of it. */
+/**
+ * Thrown if another batch has stored an order or a nonce of this batch first, or has removed or replaced one of its
+ * conversions.
+ */
 export class ConflictError extends Error {
 	constructor(cause?: unknown) {
 		super("an order of this batch was changed by another one meanwhile", { cause });
@@ -13,14 +16,16 @@ export class ConflictError extends Error {
 }
 
 /**
- * Time for which a batch is judged again after conflicts. An order or a nonce causes a conflict only while it is stored for
- * the first time, or when its conversion is removed or replaced. So a batch rarely has several conflicts.
+ * Time for which a batch is judged again after conflicts. An order or a nonce causes a conflict only when it is
+ * stored for the first time, or when its conversion is removed or replaced. A batch therefore rarely has several
+ * conflicts.
  */
 const MAX_TURNS_MS = 3 * SECOND_MS;
 
 /**
- * Runs work that judges and writes a batch, again if there was a conflict. It rejects with the last conflict. The work must
- * be a whole transaction, because a conflict ends it. Without `turns` it is repeated for some seconds.
+ * Runs work that judges and writes a batch, and repeats it after a conflict, for some seconds and at most `turns`
+ * times in all. Then the promise rejects with the last conflict. The work must be a whole transaction, because a
+ * conflict rolls it back.
  */
 export async function repeatConflicts<Value>(
 	clock: Pick<Clock, "monotonicMs">,

@@ -16,7 +16,7 @@ declare const IS_LOCKED: unique symbol;
  */
 export type Locked<Row> = Row & { readonly [IS_LOCKED]: true };
 
-/** Locks the one row that the query finds, and returns it as it is now. */
+/** Locks the row that the query finds, and returns its present values. */
 export async function lockRow<Table extends keyof Schema, Row>(
 	trx: Db,
 	query: SelectQueryBuilder<Schema, Table, Row>,
@@ -26,11 +26,10 @@ export async function lockRow<Table extends keyof Schema, Row>(
 }
 
 /**
- * Locks all rows that the query finds, and returns them as they are now. The query must sort them by their key.
- * Transactions that lock several rows then lock them in the same order and cannot deadlock.
- *
- * On PostgreSQL this is the same lock that an UPDATE takes. Others can still insert rows that refer to a locked row. On
- * SQLite the transaction itself is the lock, because it begins with `begin immediate`.
+ * Locks all rows that the query finds, and returns their present values. The query must sort them by their key, so
+ * that all transactions that lock several rows lock them in the same order and cannot deadlock. On PostgreSQL this is
+ * the lock that an UPDATE takes, so other transactions can still insert rows that refer to a locked row. On SQLite
+ * the transaction itself is the lock, because it begins with `begin immediate`.
  */
 export async function lockRows<Table extends keyof Schema, Row>(
 	trx: Db,

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { raiseTransactionNumbers } from "./postgres/store.ts";
 import type { Db } from "./store.ts";
 
-/** Number of rows by table. Each table comes after the tables that it refers to. */
+/** Numbers of rows by table. Each table comes after the tables that it refers to. */
 export type RowCounts = ReadonlyMap<string, number>;
 
 /** Size of a batch in characters. A batch is one parameter of a statement and holds a few thousand conversions. */
@@ -26,19 +26,21 @@ const NOT_COPIED =
  */
 const SEEDED: readonly string[] = ["network", "access_lock", "sealing_key"];
 
-/** Tables in which triggers insert rows while the tables before them are copied. The copied rows replace those. */
+/**
+ * Tables into which triggers insert rows while the tables before them are copied. The copied rows replace the
+ * inserted ones.
+ */
 const FILLED_BY_TRIGGERS: readonly string[] = ["programme_rates", "partnership_rates"];
 
 type Row = Record<string, unknown>;
 
-/** Columns that get a different value in the new database, by table. */
 const CHANGES: Readonly<Record<string, (row: Row) => Row>> = {
 	// On SQLite, listeners receive moves in the order of their ids. Copying the id to `transaction` keeps the listeners'
 	// cursors valid.
 	moves: ({ id }) => ({ transaction: id }),
 	// The claims belong to processes of the old installation, which have ended.
 	jobs: () => ({ claim: null, claim_until_ms: 0 }),
-	// The backups of the file are none of the new database.
+	// The backups of the SQLite file say nothing about the new database.
 	network: () => ({
 		backed_up_at_ms: null,
 		backup_bytes: null,
@@ -121,7 +123,6 @@ async function copyTable(
 	if (done % PROGRESS_EVERY > 0) tell(done);
 }
 
-/** Sets the sequences, so that new rows get higher ids than all rows that ever existed. */
 async function setSequences(from: DatabaseSync, trx: Db): Promise<void> {
 	const { rows } = await sql<{ table: string; sequence: string }>`
 		select table_name as "table", pg_get_serial_sequence(quote_ident(table_name), column_name) as sequence

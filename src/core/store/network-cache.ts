@@ -1,4 +1,4 @@
-// Caches the network's settings for a second, so that every page and every mail may ask for them. A change made in this
+// Caches the network's settings for a second, because every page and every mail uses them. A change made in this
 // process takes effect at once. A change made in another process takes effect within a second.
 
 import { createCachedValue } from "../../concurrency/cached-value.ts";
@@ -23,7 +23,7 @@ export interface NetworkFace {
 	isBrandChosen: boolean;
 	colour: string | null;
 	supportAddress: string | null;
-	/** Time zone in which days and months are counted, in filters, sums and files. */
+	/** Time zone in which days and months are counted in filters, sums and files. */
 	timeZone: string;
 	senderName: string | null;
 	senderAddress: string | null;
@@ -31,7 +31,7 @@ export interface NetworkFace {
 	mailTestedAtMs: number | null;
 	/** Time at which somebody ended the set-up or its last step was done, or null if the set-up has not ended. */
 	setUpEndedAtMs: number | null;
-	/** True if there is a sample programme, whose header names change with the brand. */
+	/** True if a sample programme exists. Its header names change with the brand. */
 	hasSample: boolean;
 }
 
@@ -42,12 +42,12 @@ export interface NetworkLogo {
 }
 
 export interface NetworkCache {
-	/** The settings that were read last. The object stays the same until a setting changes. */
+	/** Settings that were read last. The object stays the same until a setting changes. */
 	readonly face: NetworkFace;
 	wire: KnownWire;
 	/**
-	 * Returns settings that are at most a second old. If the database does not answer, returns those that were read last,
-	 * because the page that reports this failure needs them, too.
+	 * Returns settings that are at most a second old. If the database does not answer, it returns the settings that
+	 * were read last, because the page that reports this failure needs settings, too.
 	 */
 	read(): Promise<NetworkFace>;
 	/** Makes the next call of `read` ask the database again. */
@@ -115,22 +115,24 @@ function logoOf({
 	return hash && width && height ? { hash, width, height } : null;
 }
 
-// The brand's names on the wire (header names and the like). They are open until a setting gives the brand or a shop gets
-// its first signing secret. From then on they never change. No process signs or verifies anything for a shop before it
-// has read the fixed names. The sample programme is used while the names are open, so its names may change.
+// Names that contain the brand in requests (header names and the like). They are open until a setting gives the brand
+// or a shop gets its first signing secret. From then on they never change. No process signs or verifies anything for
+// a shop before it has read the fixed names. The sample programme may be used while the names are open, so its header
+// names may change.
 //
-//   open ──RINGBACK_BRAND──▶ fixed        open ──somebody chooses a brand──▶ open, with another brand
+//   open ──RINGBACK_BRAND──▶ fixed
+//   open ──somebody chooses a brand──▶ open, with another brand
 //   open ──a shop's first signing secret is created, in the transaction that stores its brand──▶ fixed
 
 export interface KnownWire {
-	/** The fixed names, or null while this process does not know that they are fixed. */
+	/** Fixed names, or null as long as this process does not know that they are fixed. */
 	readonly names: WireNames | null;
 	/**
-	 * Returns the names for callbacks to this receiver, or null if they must be read first. Names that are not fixed are
-	 * returned for the sample programme only, and only for a second.
+	 * Returns the names for callbacks to this receiver, or null if the caller must first read them. Names that are not
+	 * fixed are returned only for the sample programme, and only for a second.
 	 */
 	namesFor(receiverId: ReceiverId): WireNames | null;
-	/** Reads the names as they are now. They are the fixed ones if a shop had a signing secret before the call. */
+	/** Reads the names from the database. They are fixed if a shop had a signing secret before the call. */
 	read(): Promise<WireNames>;
 }
 

@@ -1,5 +1,3 @@
-// Opens the database that the settings name.
-
 import type { PostgresSetting } from "./postgres/setting.ts";
 import { openPostgres, type PostgresDeps } from "./postgres/store.ts";
 import {
@@ -36,14 +34,14 @@ export async function prepareSchema(
 	return { version: present.version, applied: [] };
 }
 
-/** Throws if a service that migrates or only checks the schema at start could not run on this one. */
+/** Throws if a service that migrates the schema at start, or only checks it, could not run on the present schema. */
 export function refuseSchema(present: PresentSchema, schema: "migrate" | "check"): void {
 	checkSchema(present);
 	const isOld = present.version < MIGRATIONS.length;
 	if (schema === "check" && isOld) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
 }
 
-/** Returns true for the error by which a pooler refuses unknown start-up parameters (SQLSTATE protocol_violation). */
+/** Returns whether the error is a pooler's refusal of unknown start-up parameters (SQLSTATE protocol_violation). */
 export function isPoolerRefusal(error: unknown): boolean {
 	return error instanceof Error && "code" in error && error.code === "08P01";
 }

@@ -1,21 +1,21 @@
-// A transaction whose work returns a refusal is rolled back, and the caller still gets the refusal. So a use case may
-// refuse at any point, also after it has written something.
+// Rolls back a transaction whose work returns a refusal, and still returns the refusal to the caller. A use case may
+// therefore refuse at any point, even after it has written something.
 
 import type { Db } from "./store.ts";
 
-/** Refusals whose transactions keep what they wrote. */
+/** Refusals whose transactions are committed nevertheless. */
 const kept = new WeakSet<object>();
 
 /**
- * Marks a refusal whose transaction must be committed, for example because it ends the sign-in that it refuses. The mark
- * belongs to this object. A copy of it rolls back.
+ * Marks a refusal whose transaction must be committed, for example because it ends the sign-in that it refuses. The
+ * mark belongs to this object, so a copy of the refusal rolls back.
  */
 export function commitRefusal<Refusal extends { ok: false }>(refusal: Refusal): Refusal {
 	kept.add(refusal);
 	return refusal;
 }
 
-/** Ends the transaction of a refusal, which becomes the result again outside. */
+/** Thrown inside the transaction of a refusal to roll it back. Outside, the refusal becomes the result again. */
 class RolledBack extends Error {
 	readonly result: object;
 

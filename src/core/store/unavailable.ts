@@ -1,7 +1,7 @@
-// Recognizes errors after which a later retry helps, because the database cannot be reached, is read-only
-// or has no room. The error's code decides, never its text.
+// Recognizes errors after which a later retry helps, because the database cannot be reached, is read-only or has no
+// space. The error's code decides, never its text.
 
-/** The system's error codes for connections that cannot be made or have broken. */
+/** System error codes for connections that cannot be opened or have broken. */
 const CONNECTION_CODES = new Set([
 	"ECONNREFUSED",
 	"ECONNRESET",
@@ -14,10 +14,11 @@ const CONNECTION_CODES = new Set([
 ]);
 
 /**
- * PostgreSQL's codes. Class 08 is connection exceptions, 57P0x is a server that shuts down or starts, and class 53 is
- * a lack of disk, memory or connections. 40001 and 40P01 end one of several conflicting transactions. 57014, 55P03,
- * 25P03 and 25P04 are the server's time limits for a statement, a lock, an idle transaction and a whole transaction.
- * 25006 comes from a standby and from a server that was set to read-only, and 58030 is a failing disk.
+ * PostgreSQL's error codes. Class 08 is connection exceptions, 57P0x is a server that shuts down or starts, and class
+ * 53 is a lack of disk space, memory or connections. With 40001 and 40P01 the server ends one of several conflicting
+ * transactions. 57014, 55P03, 25P03 and 25P04 are the server's time limits for a statement, a lock, an idle
+ * transaction and a whole transaction. 25006 comes from a standby or a server that was set to read-only, and 58030 is
+ * a failing disk.
  */
 const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55P03|25P0[34]|25006|58030)$/;
 const READ_ONLY = "25006";
@@ -35,17 +36,20 @@ const SQLITE_PRIMARY_CODE = 0xff;
 /** Code of a read whose thread has ended. The next read starts another thread. */
 export const READER_ENDED = "ERR_READER_ENDED";
 
-/** Returns true if the database ended this transaction because of a deadlock or conflict. An immediate retry helps. */
+/**
+ * Returns whether the database ended this transaction because of a deadlock or conflict, so that an immediate retry
+ * helps.
+ */
 export function wasEndedForOthers(error: unknown): boolean {
 	return error instanceof Error && "code" in error && DEADLOCK.includes(error.code);
 }
 
-/** Returns true if another transaction held a lock for longer than this one waits. */
+/** Returns whether the statement failed because another transaction held a lock for too long. */
 export function waitedForLock(error: unknown): boolean {
 	return error instanceof Error && "code" in error && error.code === LOCK_NOT_GIVEN;
 }
 
-/** Returns true if PostgreSQL refused a write because it is a standby or was set to read-only. */
+/** Returns whether PostgreSQL refused a write because it is a standby or was set to read-only. */
 export function isReadOnly(error: unknown): boolean {
 	return error instanceof Error && "code" in error && error.code === READ_ONLY;
 }

@@ -1,7 +1,8 @@
-// The statement that writes a batch on PostgreSQL. It is composed of parts, one for each table. PostgreSQL may run them in
-// any order, so each part that may wait for another transaction refers to the row count of the part before it. All
-// transactions therefore take their locks in one order. No part sees the rows of another, so there is one final row for
-// each key. As it is one statement, it takes one round trip, and a batch without a lock needs no transaction around it.
+// Statement that writes a batch on PostgreSQL. It is composed of parts, one for each table. PostgreSQL may run the
+// parts in any order, so each part that may wait for another transaction refers to the row count of the part before
+// it. All transactions therefore take their locks in the same order. No part sees the rows of another part, so the
+// batch must contain only the final row for each key. A single statement takes one round trip, and a batch that locks
+// nothing needs no transaction around it.
 
 import pg from "pg";
 import {
@@ -42,19 +43,19 @@ const OWED = {
 const FIRST_TIMES = { programme_id: "bigint", signed_at_ms: "bigint", pixel_at_ms: "bigint" } as const;
 const KEY_USE = { key_id: "bigint", at_ms: "bigint", not_after_ms: "bigint" } as const;
 
-/** The lists of the core. */
+/** Names of the core's lists. */
 type CoreName = Exclude<keyof BatchRows, "ofModules">;
 
 interface Part {
 	columns: Columns;
 	/**
-	 * Returns the part as common table expressions by name. One of them has the part's name. `list` is the set as a table, and
-	 * `before` a condition that is true once the parts before it have run.
+	 * Returns the common table expressions of the part by name. One of them must have the part's own name. `list`
+	 * returns the part's rows as a table, and `before` is a condition that is true once the previous parts have run.
 	 */
 	text(list: (name: string) => string, before: string): Readonly<Record<string, string>>;
 }
 
-/** Returns the values of rows, with the id of the conversion in place of a provisional one. */
+/** Returns SQL for the values of rows, in which real ids replace the provisional ids of conversions. */
 function valuesOf(columns: Columns): string {
 	const values = Object.keys(columns).map((column) =>
 		column === "conversion_id" ? `${CONVERSION_ID} as conversion_id` : `list.${column}`,
@@ -65,7 +66,6 @@ function valuesOf(columns: Columns): string {
 const CONVERSION_ID =
 	"case when list.conversion_id < 0 then (select of_started from ids)[-list.conversion_id] else list.conversion_id end";
 
-/** Returns a part that inserts its rows into a table. */
 function inserting(
 	name: string,
 	table: string,
@@ -81,7 +81,6 @@ function inserting(
 	};
 }
 
-/** Returns the part of a table of a module. */
 function partOf({ name, columns, isOnePerConversion, repeatedIn }: ModuleTable): Part {
 	const clause = isOnePerConversion ? replacing(columns) : "";
 	if (repeatedIn === undefined) return inserting(name, name, columns, { clause });
@@ -91,7 +90,7 @@ function partOf({ name, columns, isOnePerConversion, repeatedIn }: ModuleTable):
 	return { columns, text: (list, before) => ({ ...text(list, before), [repeatedIn.name]: repeat }) };
 }
 
-/** The parts of the core, in the order in which they take their locks. Those of modules follow `moves`. */
+/** Parts of the core in the order in which they take their locks. The parts of modules come after `moves`. */
 const CORE_PARTS: Readonly<Record<CoreName, Part>> = {
 	nonces: inserting("nonces", "nonces", NONCE),
 	changed: {
@@ -171,9 +170,9 @@ const LISTS_OF: Readonly<Record<BatchKind, readonly CoreName[]>> = {
 };
 
 /**
- * Returns the sets of parts for which there is a statement. A batch uses the first one that has all parts that it needs. The
- * last one has every part. A part with an empty list costs some time too, most of it for planning, behind a pooler that
- * keeps no prepared statements.
+ * Returns the sets of parts for which a statement exists. A batch uses the first set that has all parts that it
+ * needs. The last set has every part. A part with an empty list still costs some time, mostly for planning, behind a
+ * pooler without prepared statements.
  */
 export function shapesWith(tables: readonly ModuleTable[]): readonly (readonly string[])[] {
 	return [
@@ -187,12 +186,12 @@ export function shapesWith(tables: readonly ModuleTable[]): readonly (readonly s
 
 interface WriteRow {
 	changed: number | null;
-	/** Ids in the form in which the driver returns an array of them. */
+	/** Ids as text, because the driver returns the 64-bit integers of an array in this form. */
 	conversionIds: readonly string[] | null;
 	eventIds: readonly string[] | null;
 }
 
-/** Number of parameters before those of the lists: the lock timeout and the number of started conversions. */
+/** Number of parameters before the parameters of the lists: the lock timeout and the number of started conversions. */
 const BEFORE_LISTS = 2;
 
 interface Write {
@@ -222,7 +221,7 @@ function composeWrite(parts: ReadonlyMap<string, Part>): Write {
 	return { parts, statement };
 }
 
-/** The statements by the names of the modules' tables. A process uses one list of tables for nearly all batches. */
+/** Cached statements by the names of the modules' tables. A process uses one set of tables for nearly all batches. */
 const WRITES = new Map<string, readonly Write[]>();
 
 function writesWith(tables: readonly ModuleTable[]): readonly Write[] {
@@ -239,7 +238,6 @@ function writesWith(tables: readonly ModuleTable[]): readonly Write[] {
 
 /** Indexes whose violation means that another process has stored an order or a nonce of the batch first. */
 const CONTESTED_INDEXES: readonly unknown[] = ["conversions_by_order", "nonces_pkey"];
-/** SQLSTATE unique_violation. */
 const UNIQUE_VIOLATION = "23505";
 
 export async function write(
@@ -290,7 +288,8 @@ export async function write(
 function isConflict(error: unknown, { changed = [] }: Partial<BatchRows>): boolean {
 	if (!(error instanceof pg.DatabaseError) || error.code !== UNIQUE_VIOLATION) return false;
 	if (!CONTESTED_INDEXES.includes(error.constraint)) return false;
-	// A conversion that is replaced may get an order id that a shop has used. The same would happen in the next turn.
+	// A replaced conversion may get an order id that a shop has already used. Repeating the batch would fail in the
+	// same way, so this is no conflict.
 	const renamed = changed.filter(({ before, after }) => before.order_id !== after.order_id);
 	return !renamed.some(({ after }) => error.detail?.includes(`, ${after.order_id}, `) === true);
 }
@@ -301,7 +300,7 @@ function isConflict(error: unknown, { changed = [] }: Partial<BatchRows>): boole
  */
 const MAYBE_COMMITTED = /^(?:08|57P)/;
 
-/** Returns whether a statement that commits by itself may have done so although it failed. */
+/** Returns whether a statement outside a transaction may have been committed although it failed. */
 export function mayHaveCommitted(error: unknown): boolean {
 	if (error instanceof ConflictError) return false;
 	return !(error instanceof pg.DatabaseError) || MAYBE_COMMITTED.test(error.code ?? "");

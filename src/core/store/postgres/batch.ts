@@ -1,5 +1,5 @@
-// What a batch of changes reads on PostgreSQL. Each read is one statement for the whole set, and each column of a set is an
-// array parameter. The write is in batch-write.ts.
+// Reads of a batch of changes on PostgreSQL. Each read is one statement for the whole set, and each column of a set
+// is an array parameter. The write is in batch-write.ts.
 
 import { type BatchStore, distinctOrders, keyOfNonce, type Looked, type NonceKey } from "../batch.ts";
 import type { Key, KeyedRead } from "../module-parts.ts";
@@ -19,16 +19,16 @@ const NONCE_KEY = { programme_id: "bigint", nonce: "text" } as const;
 const ORDER = { programme_id: "bigint", order_id: "text" } as const;
 const CONVERSION_COLUMNS = `id, ${Object.keys(CONVERSION).join(", ")}`;
 
-/** A row of the first read, whose value is JSON, so that one statement can return rows of several kinds. */
+/** A row of the batch's first read. Its value is JSON, so that one statement can return rows of several kinds. */
 type LookedRow =
 	| { kind: "nonce"; row: NonceKey }
 	| { kind: "conversion"; row: Conversion }
 	| { kind: "shop"; row: ShopTarget };
 
 /**
- * The first read of a batch. Here and below, lateral joins with `offset 0` make the planner look up each key in an index,
- * whatever its statistics say, and `order by` makes it the index of the key. A table without statistics would otherwise be read through
- * any index that begins with the programme.
+ * First read of a batch. In this file, lateral joins with `offset 0` make the planner look up each key in an index,
+ * whatever its statistics say, and `order by` makes it choose the index of the key. Otherwise a table without
+ * statistics would be read through any index that begins with the programme.
  */
 const LOOK = hotStatement<LookedRow>(`
 	select 'nonce' as kind, row_to_json(found) as row from (

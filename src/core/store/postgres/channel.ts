@@ -26,11 +26,14 @@ const NOTIFY_RETRY_DELAY_MS = 1_000;
 
 export interface DueChannel {
 	/**
-	 * Notifies the engine of this process. Also notifies other processes of the receivers that this engine does not own.
+	 * Notifies the engine of this process, and notifies other processes of the receivers that this engine does not own.
 	 */
 	announce(owed: Owed): void;
 	announceTargetChange(receiverId: ReceiverId): void;
-	/** Makes the engines of other processes check the database, and also the engine of this process if `isOurs`. */
+	/**
+	 * Makes the engines of other processes check the database. If `isOurs` is true, the engine of this process checks
+	 * it, too.
+	 */
 	announceRecheck(isOurs: boolean): void;
 	startListening(): void;
 	close(): Promise<void>;
@@ -63,7 +66,7 @@ export function createDueChannel(
 		startListening: () => listening.start(),
 		async close() {
 			const ended = Promise.allSettled([outbox.close(), listening.close()]);
-			// Neither promise settles if the server is gone, so the wait is limited.
+			// The wait has a time limit, because neither promise settles if the server is gone.
 			await new Promise<void>((resolve) => {
 				const cancel = clock.after(END_TIMEOUT_MS, resolve);
 				void ended.then(() => {
@@ -75,14 +78,13 @@ export function createDueChannel(
 	};
 }
 
-/** Payloads that are to be sent. Those that arrive while a statement runs are sent together by the next one. */
+/** Queue of payloads. Payloads that arrive while a statement runs are sent together by the next statement. */
 class Outbox {
 	readonly #clock: Clock;
 	readonly #sending: SingleFlight;
 	/** Receivers with due deliveries, and the earliest due time among them. */
 	#due = new Set<ReceiverId>();
 	#dueAtMs = Number.POSITIVE_INFINITY;
-	/** Payloads of other kinds. */
 	#others = new Set<string>();
 	#isClosed = false;
 	#cancelRetry = (): void => undefined;
@@ -112,7 +114,7 @@ class Outbox {
 		this.#sending.request();
 	}
 
-	/** Makes other engines check the database later, because the payloads may have reached nobody. */
+	/** Makes other engines check the database later, because these payloads may have reached no process. */
 	#recheckLater(): void {
 		this.#cancelRetry();
 		if (!this.#isClosed) {
@@ -120,7 +122,6 @@ class Outbox {
 		}
 	}
 
-	/** Resolves when nothing is being sent. */
 	close(): Promise<void> {
 		this.#isClosed = true;
 		this.#cancelRetry();
@@ -131,17 +132,17 @@ class Outbox {
 interface ListeningDeps {
 	clock: Clock;
 	log: Log;
-	/** Name of this process for the database server. */
+	/** Name under which the database server lists this process. */
 	name: string;
 }
 
 type State =
 	| { name: "off" }
-	/** It waits until a server is chosen. */
+	/** No server has been chosen yet. */
 	| { name: "starting" }
 	/** The connection listens, or is being opened. */
 	| { name: "connected"; client: pg.Client }
-	/** It connects again after a pause. */
+	/** The connection broke, and is opened again after a pause. */
 	| { name: "broken"; cancel(): void }
 	| { name: "closed" };
 
@@ -204,7 +205,7 @@ class Listening {
 	#reconnectLater(broken: pg.Client): void {
 		if (this.#state.name !== "connected" || this.#state.client !== broken) return;
 		this.#deps.log.warn({}, "the wake-up connection broke; polling until it is back");
-		// The connection is already broken, so an error while closing it is ignored.
+		// Errors while closing are ignored, because the connection is already broken.
 		broken.end().catch(() => undefined);
 		const cancel = this.#deps.clock.after(RECONNECT_DELAY_MS, () => {
 			this.#listeners.onRecheck();
@@ -222,7 +223,6 @@ class Listening {
 		else listeners.onOwed({ receiverIds, dueAtMs: Number(kind) });
 	}
 
-	/** Resolves when the connection is closed. */
 	async close(): Promise<void> {
 		const state = this.#state;
 		this.#state = { name: "closed" };

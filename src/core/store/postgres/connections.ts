@@ -23,13 +23,13 @@ const CONNECTION_FAILURE = "08006";
  */
 const PROBE_AFTER_MS = 500;
 /**
- * Time limit for connecting, and again for the answer. A pooler accepts connections by itself, so both are limited. A
- * distant server needs a third of a second.
+ * Time limit for connecting, and again for the answer. Both are limited, because a pooler accepts connections even if
+ * its server is down. A distant server needs a third of a second.
  */
 const PROBE_TIMEOUT_MS = 2_000;
 
 export interface PostgresConnections {
-	/** The current pool. It is replaced when the server falls silent. */
+	/** Current connection pool. It is replaced when the server falls silent. */
 	readonly pool: Pick<pg.Pool, "options" | "totalCount" | "idleCount" | "waitingCount">;
 	/** Takes a connection from the pool. Rejects at once if the server is silent or falls silent meanwhile. */
 	connect(): Promise<pg.PoolClient>;
@@ -54,7 +54,7 @@ export function openConnections(
 	let cancelPause = (): void => undefined;
 
 	/**
-	 * Starts an operation that fails if the server falls silent. If its result arrives after that, `onEnd` is still
+	 * Starts an operation that fails if the server falls silent. If the operation ends after that, `onEnd` is still
 	 * called, with `isLate` set to true.
 	 */
 	function failIfSilent<Value>(
@@ -92,7 +92,8 @@ export function openConnections(
 			// Another host may have become the primary since the present one fell silent.
 			if (isSilent) await servers.lookAgain();
 			const isAnswered = await probe(config, servers.url());
-			// If this process was suspended, answers may still be waiting in its sockets. They are read now.
+			// If this process was suspended, answers may still be waiting in its sockets. The pause gives the process time
+			// to read them.
 			await clock.yieldLoop();
 			if (isAnswered && isSilent) endSilence();
 			if (!isAnswered && !isSilent && !hasAnswered && mustWatch()) giveUp();
@@ -118,8 +119,8 @@ export function openConnections(
 	}
 
 	/**
-	 * Connects to the server that accepts writes. If it cannot be reached, looks for another host that accepts writes by
-	 * now.
+	 * Connects to the server that accepts writes. If this server cannot be reached, looks for another host that accepts
+	 * writes.
 	 */
 	async function connect(): Promise<pg.PoolClient> {
 		await servers.ready();
@@ -153,15 +154,15 @@ export function openConnections(
 }
 
 function openPool(config: pg.PoolConfig, log: Log, servers: Servers): pg.Pool {
-	/** Client that connects to the server that is chosen when the connection is made. */
+	/** Client that connects to whichever server is chosen at that moment. */
 	class ClientOfChosenServer extends pg.Client {
 		constructor(settings: pg.ClientConfig = {}) {
 			super({ ...settings, connectionString: servers.url() });
 		}
 	}
 	const pool = new pg.Pool({ ...config, Client: ClientOfChosenServer });
-	// An idle connection may break, for example because the server restarts. The next query then opens a new one. Without
-	// this listener the error would end the process.
+	// An idle connection may break, for example because the server restarts. The next query then opens a new
+	// connection. Without this listener, the error would end the process.
 	pool.on("error", (error) =>
 		log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
@@ -169,8 +170,8 @@ function openPool(config: pg.PoolConfig, log: Log, servers: Servers): pg.Pool {
 }
 
 /**
- * Returns true if the server answers. A refusal is an answer too, for example if there are too many connections. Never
- * rejects.
+ * Returns whether the server answers. A refusal, for example because of too many connections, counts as an answer.
+ * Never rejects.
  */
 async function probe(config: pg.PoolConfig, url: string): Promise<boolean> {
 	const client = new pg.Client({
@@ -179,7 +180,7 @@ async function probe(config: pg.PoolConfig, url: string): Promise<boolean> {
 		connectionTimeoutMillis: PROBE_TIMEOUT_MS,
 		query_timeout: PROBE_TIMEOUT_MS,
 	});
-	// The waiting query fails with the same error. Without this listener the error would also end the process.
+	// The waiting query fails with the same error. Without this listener, the error would also end the process.
 	client.on("error", () => undefined);
 	try {
 		await client.connect();
@@ -201,17 +202,17 @@ function errorCode(error: Error): string {
 	return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
-// Adapts the connections to a pool for Kysely. A query on a connection that breaks or falls silent fails with a code
-// that says so, because the driver's own errors have no code and the failure of the ROLLBACK that follows would hide
-// the first error. Hot statements are sent under their names.
+// Adapts the connections to a pool for Kysely. If a connection breaks or falls silent, its query fails with an error
+// code. The driver's own errors have no code, and the failure of the ROLLBACK that follows would hide the first
+// error. Hot statements are sent under their names.
 
 /** Message of the driver's error when its `query_timeout` has passed. The error has no code. */
 const NO_ANSWER = "Query read timeout";
 
 /**
- * Time limits on the server in milliseconds, so that the server also ends work that nobody waits for any more. They are
- * far above the time of any query. The lock timeout is shorter than the statement timeout, so that a statement that
- * waits for a lock fails with the more precise error.
+ * Time limits on the server in milliseconds, so that the server also ends work for which nobody waits any more. They
+ * are far longer than any query takes. The lock timeout is shorter than the statement timeout, so that a statement
+ * that waits for a lock fails with the more precise error.
  */
 export const SERVER_TIMEOUTS = {
 	statement_timeout: 15_000,
@@ -221,8 +222,9 @@ export const SERVER_TIMEOUTS = {
 } as const;
 
 /**
- * Returns the settings that are sent together with `begin`, in the same round trip. A pooler in transaction mode
- * accepts no such parameters when a connection starts, and gives each transaction another session.
+ * Returns the settings that are sent together with `begin`, in the same round trip. They are sent for each
+ * transaction, because a pooler in transaction mode accepts no such parameters when a connection starts, and runs
+ * each transaction in another session.
  */
 function localTimeouts({ isPooled, lockWaitMs }: ConnectionOptions): readonly string[] {
 	const timeouts = {
@@ -233,7 +235,7 @@ function localTimeouts({ isPooled, lockWaitMs }: ConnectionOptions): readonly st
 }
 
 export interface ConnectionOptions {
-	/** Whether hot statements are prepared by name. PgBouncer before 1.21 does not support that in transaction mode. */
+	/** Whether hot statements are prepared by name, which PgBouncer before 1.21 does not support in transaction mode. */
 	preparesStatements: boolean;
 	/** Whether the connections go to a pooler in transaction mode. */
 	isPooled: boolean;
@@ -248,8 +250,8 @@ export function toKyselyPool(connections: PostgresConnections, options: Connecti
 		options: connections.pool.options,
 		end: () => connections.end(),
 		async connect() {
-			// Errors of the server and of the system have a code. An error without one means that the connection was not made
-			// in time.
+			// Errors of the server and of the system have a code. An error without a code means that the connection could
+			// not be opened in time.
 			const client = await connections.connect().catch((error: unknown) => {
 				throw withCode(error);
 			});
@@ -268,8 +270,8 @@ function watchConnection(
 	const timeouts = localTimeouts(options);
 	let isBroken = false;
 	/**
-	 * True if the server refused a write. The connection is then closed, because the address may lead to another server
-	 * by now.
+	 * True if the server refused a write. The connection is then closed, because the address may now lead to another
+	 * server.
 	 */
 	let isOfReadOnlyServer = false;
 	// Without this listener an error of the connection would end the process.
@@ -280,7 +282,7 @@ function watchConnection(
 	function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
 	function query(text: string | object, parameters: readonly unknown[] = []): object {
 		if (typeof text !== "string") throw new Error("no query of ours is read through a cursor");
-		// A broken connection sends nothing more. Even a ROLLBACK would wait behind the statement that got no answer.
+		// A broken connection must send nothing more. Even a ROLLBACK would wait behind the statement that got no answer.
 		if (isBroken) return Promise.reject(withCode(new Error("the connection to the database is lost")));
 		const name = options.preparesStatements ? hotStatementName(text) : undefined;
 		const sent = timeouts.length > 0 && TRANSACTION_START.test(text) ? [text, ...timeouts].join("; ") : text;
@@ -289,7 +291,7 @@ function watchConnection(
 		return connections
 			.ask(() => client.query(statement))
 			.catch((error: unknown) => {
-				// Without an answer nobody knows what the server is still doing, so the connection cannot be used again.
+				// Without an answer, the state of the server is unknown, so the connection cannot be used again.
 				if (hasNoAnswer(error)) isBroken = true;
 				if (isReadOnly(error)) {
 					isOfReadOnlyServer = true;
@@ -324,7 +326,6 @@ export async function acceptsWrites(pool: PostgresPool, connections: PostgresCon
 	}
 }
 
-/** The statements by which Kysely begins a transaction. */
 const TRANSACTION_START = /^(?:begin$|start transaction\b)/;
 
 function hasNoAnswer(error: unknown): boolean {

@@ -1,5 +1,4 @@
-// Reads facts about the PostgreSQL server, for the start of the service and for `ringback doctor`, which interprets
-// them.
+// Reads facts about the PostgreSQL server, which the start of the service and `ringback doctor` interpret.
 
 import { sql } from "kysely";
 import pg from "pg";
@@ -59,11 +58,11 @@ export function canListen(setting: PostgresSetting, db: Db): Promise<boolean> {
 interface DatabaseEnd {
 	name: string;
 	/**
-	 * Object id of the database. It changes if the database is dropped and created again. Databases on different servers
-	 * may have the same one.
+	 * Object id of the database. It changes if the database is dropped and created again. Two databases on different
+	 * servers may have the same object id.
 	 */
 	id: string;
-	/** Start time of the server to the microsecond. No two servers have the same one. */
+	/** Start time of the server to the microsecond. Two servers never have the same start time. */
 	serverStart: string;
 }
 
@@ -100,7 +99,6 @@ function describeDifference(queried: DatabaseEnd, direct: DatabaseEnd): string |
 
 export type ServerFacts = Awaited<ReturnType<typeof readServer>>;
 
-/** Reads the server's settings that apply to our account. */
 export async function readServer(db: Db) {
 	const { rows } = await sql<{
 		/** Time limit of a statement outside a transaction. 0 means no limit. */
@@ -108,7 +106,6 @@ export async function readServer(db: Db) {
 		/** Whether autovacuum runs. It removes dead rows and merges the pending list of the search index. */
 		hasAutovacuum: boolean;
 		maxConnections: number;
-		/** Number of connections in use by all clients. */
 		connections: number;
 	}>`select (select setting::bigint from pg_settings where name = 'statement_timeout') as "statementTimeoutMs",
 		current_setting('autovacuum')::bool and current_setting('track_counts')::bool as "hasAutovacuum",

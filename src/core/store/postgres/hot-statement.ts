@@ -1,5 +1,5 @@
 // Statements that run for every batch of calls or results on PostgreSQL. Their texts are constant and take sets as
-// arrays. Each is prepared under a name, so that a connection parses and plans it once.
+// arrays. Each statement is prepared under a name, so that a connection parses and plans it once.
 
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
@@ -73,7 +73,6 @@ function spellElement(value: Element): number | string {
 export type Columns = Readonly<Record<string, ColumnType>>;
 export type RowOf<Column extends string> = Partial<Readonly<Record<Column, Element>>>;
 
-/** Returns the array parameters of a set, in the order of its columns. */
 export function arraysOf<Column extends string>(
 	columns: Readonly<Record<Column, ColumnType>>,
 	rows: readonly RowOf<NoInfer<Column>>[],
@@ -94,7 +93,7 @@ export function arrayParameter(number: number, type: ColumnType | "float8"): str
 
 /**
  * Returns SQL that turns the array parameters of a set back into a table, with one row for each row of the set.
- * `before` is the number of parameters that come before them.
+ * `before` is the number of parameters that precede the arrays.
  */
 export function listText(name: string, columns: Columns, before = 0): string {
 	const arrays = Object.values(columns).map((type, at) => arrayParameter(before + at + 1, type));

@@ -52,7 +52,7 @@ export async function migratePostgres(
 	pool.on("error", () => undefined);
 	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 	try {
-		// All statements use this connection, because another one would not hold the lock.
+		// All statements must use this connection, because it holds the lock.
 		return await db.connection().execute(async (connection) => {
 			await takeLock(connection, tell);
 			const report = await applyMigrations(
@@ -69,7 +69,6 @@ export async function migratePostgres(
 	}
 }
 
-/** Takes the migration lock. Waits while another process migrates. */
 async function takeLock(connection: Db, tell: (progress: string) => void): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
 		const { rows } = await sql<{ isTaken: boolean }>`
@@ -96,7 +95,7 @@ async function retryOnLock<Value>(
 	}
 }
 
-/** Waits by a query that sleeps on the server, because this connection has nothing else to do. */
+/** Waits by running `pg_sleep` on the server, because this connection has no other work. */
 async function pause(connection: Db, seconds: number): Promise<void> {
 	await sql`select pg_sleep(${seconds})`.execute(connection);
 }

@@ -70,7 +70,7 @@ const READ_TARGETS = hotStatement<CallbackTarget>(
 );
 
 interface Settled {
-	/** 0 if the engine's row is gone. */
+	/** Number of engine rows that were locked. It is 0 if the engine's row is gone. */
 	engines: number;
 	/** The driver returns 64-bit integers in arrays as text. */
 	ids: readonly string[] | null;
@@ -133,7 +133,8 @@ export const POSTGRES_QUEUE: Queue = {
 			const counts = [countedQuarterMs(settlement), isDelivered];
 			return [...queued, ...ended, ...counts, ...(attempt ?? [delivery.id])];
 		});
-		// A cancelled delivery has no attempt, so its values end with the delivery's id. The missing ones become null.
+		// A cancelled delivery has no attempt, so its list of values ends with the delivery's id. The missing values
+		// become null.
 		const columns = SETTLED_TYPES.map((_, n) => columnLiteral(values, (row) => row[n] ?? null));
 		const [settled] = await SETTLE.run(db, [engineId, ...columns]);
 		if (settled === undefined) throw new Error("a select without a table always has a row");

@@ -1,5 +1,5 @@
-// Chooses the server that accepts writes from the hosts of an address, because `pg` connects to one host only. The
-// choice stays until that server fails or refuses writes. Then all hosts are asked at once.
+// Chooses the server that accepts writes among the hosts of an address, because `pg` connects to only one host. The
+// server stays chosen until it fails or refuses writes. Then all hosts are asked at once.
 
 import pg from "pg";
 import type { Log } from "../../ports.ts";
@@ -7,11 +7,10 @@ import type { Log } from "../../ports.ts";
 export interface Servers {
 	/** Resolves when a server has been chosen. Never rejects. */
 	ready(): Promise<void>;
-	/** URL of the chosen server. */
 	url(): string;
 	/** Asks all hosts again. Resolves to true if another server was chosen. Never rejects. */
 	lookAgain(): Promise<boolean>;
-	/** Calls `run` whenever another server was chosen. */
+	/** Calls `run` whenever another server has been chosen. */
 	onChange(run: () => void): void;
 }
 
@@ -26,7 +25,7 @@ export function chooseServer(urls: readonly string[], log: Log): Servers {
 	const listeners = new Set<() => void>();
 
 	async function look(): Promise<boolean> {
-		// The chosen server comes first, so that the choice stays the same if two servers accept writes.
+		// The chosen server is asked first, so that the choice does not change if two servers accept writes.
 		const candidates = [chosen, ...urls.filter((url) => url !== chosen)];
 		const accepting = await Promise.all(candidates.map(acceptsWrites));
 		const found = candidates.find((_, index) => accepting[index] === true);

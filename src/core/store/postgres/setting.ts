@@ -1,5 +1,4 @@
-// The settings for PostgreSQL. They are in a file of their own, so that reading settings does not load a database
-// client.
+// Settings for PostgreSQL. They have their own file, so that reading settings does not load a database client.
 
 export interface PostgresSetting {
 	kind: "postgres";
@@ -10,9 +9,8 @@ export interface PostgresSetting {
 	 * the server.
 	 */
 	directUrl: string | null;
-	/** Maximum number of connections of one process, without the one that listens. */
+	/** Maximum number of connections of one process, not counting the connection that listens. */
 	poolSize: number;
-	/** Whether statements may be prepared by name. */
 	preparesStatements: boolean;
 }
 
@@ -23,7 +21,6 @@ export const POSTGRES_DEFAULTS = {
 	preparesStatements: true,
 } as const satisfies Partial<PostgresSetting>;
 
-/** The parts of an address: scheme, account, hosts, and database with parameters. */
 const ADDRESS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^@/?#]*)(.*)$/;
 const TARGET = /([?&])target_session_attrs=([^&]*)(&|$)/;
 /**

@@ -28,7 +28,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /**
  * Time limit of a query on our side. It is longer than the server's own limits. It ends queries on a connection that
  * has fallen silent, for example because a firewall dropped it. Such a query would otherwise block the engine or a
- * clean stop without end.
+ * clean stop forever.
  */
 const QUERY_TIMEOUT_MS = 17_000;
 
@@ -85,8 +85,8 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				}),
 			);
 		} catch (error) {
-			// The commit may have succeeded although its answer is missing. Nobody was notified then of the deliveries that
-			// it made due.
+			// The commit may have succeeded although its answer is missing. In that case nobody was notified of the
+			// deliveries that it made due.
 			if (isCommitting) channel.announceRecheck(true);
 			throw error;
 		}
@@ -114,7 +114,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				return await write(db, rows, maxLockWaitMs);
 			} catch (error) {
 				if (!mayHaveCommitted(error)) throw error;
-				// Nobody was notified of the deliveries that it may have made due.
+				// The statement may have been committed, and then nobody was notified of the deliveries that it made due.
 				channel.announceRecheck(true);
 				throw new UncertainWrite(error);
 			}
@@ -194,9 +194,9 @@ async function forceIndexes(trx: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Raises the numbers of new transactions above those in `moves`. A dump from another cluster, or a SQLite file that was
- * moved here, contains moves with higher numbers than this cluster has reached. Without this, listeners would miss new
- * moves, and later receive old ones again.
+ * Raises the numbers of new transactions above those in `moves`. If the data comes from a dump of another cluster, or
+ * from a SQLite file, its moves may have higher transaction numbers than this cluster has reached. Listeners would
+ * then miss new moves, and later receive old ones again.
  */
 export async function raiseTransactionNumbers(trx: Kysely<Schema>): Promise<void> {
 	// The number of this transaction would be too low, because other transactions may have begun after it and stored
@@ -209,7 +209,10 @@ export async function raiseTransactionNumbers(trx: Kysely<Schema>): Promise<void
 	}
 }
 
-/** Returns the parser for a type. Our 64-bit integers are milliseconds and row ids, far below 2^53. */
+/**
+ * Returns the parser for a database type. It returns 64-bit integers as numbers, because ours are milliseconds and
+ * row ids, far below 2^53.
+ */
 function parserFor(oid: number, format?: "text" | "binary"): (value: string) => unknown {
 	if (oid === INT8_OID && format !== "binary") return Number;
 	return pg.types.getTypeParser(oid, format === "binary" ? "text" : format);

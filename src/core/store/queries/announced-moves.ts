@@ -1,6 +1,6 @@
-// Reads moves in the order in which listeners receive them, which is by transaction number and then by id.
-// `Store.moveOrder` has SQL for that number, and for the number below which all transactions have ended. Only moves
-// below the latter are read, so that no move can appear later before a listener's cursor. The order does not use times,
+// Reads moves in the order in which listeners receive them: by transaction number, and then by id. `Store.moveOrder`
+// has SQL for the transaction number, and for the number below which all transactions have ended. Only moves below
+// that limit are read, so that no move can appear later before a listener's cursor. The order does not use times,
 // because the clocks of processes differ.
 
 import { sql } from "kysely";
@@ -22,8 +22,8 @@ export type PassedMove = Cursor &
 
 const MOVE_COLUMNS = ["conversion_id", "move", "to_status", "reason", "announced_body"] as const;
 /**
- * Columns of the conversion that an event contains, besides the status and reason of the move. Before one of them
- * changes after the announcement, the announced body is stored with the move.
+ * Columns of the conversion that an event contains, in addition to the status and reason of the move. Before one of
+ * them changes after the announcement, the announced body is stored with the move.
  */
 const EVENT_COLUMNS = [
 	"public_id",
@@ -39,8 +39,8 @@ const EVENT_COLUMNS = [
 export type EventColumn = (typeof EVENT_COLUMNS)[number];
 
 /**
- * Returns the next `limit` moves of all programmes. With a filter by programme, one statement could read through all
- * moves of the other programmes.
+ * Returns the next `limit` moves of all programmes. The query has no filter by programme, because a single statement
+ * could then read through all moves of the other programmes.
  */
 export async function listMovesAfter(
 	store: MoveStore,
@@ -64,7 +64,6 @@ export async function listMovesAfter(
 		.execute();
 }
 
-/** A move of any programme, with its position. */
 export type NetworkMove = Cursor & Pick<MovesTable, (typeof NETWORK_COLUMNS)[number]>;
 
 const NETWORK_COLUMNS = [
@@ -82,7 +81,10 @@ export function listNetworkMoves(store: MoveStore, after: Cursor, limit: number)
 	return selectMovesAfter(store, after, limit).select(NETWORK_COLUMNS).execute();
 }
 
-/** Starts the query for the positions of the next `limit` moves of all programmes. Callers add the columns they need. */
+/**
+ * Starts the query for the positions of the next `limit` moves of all programmes. The caller adds the columns that it
+ * needs.
+ */
 export function selectMovesAfter(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
 	after: Cursor,
@@ -107,7 +109,7 @@ export async function findNewestMove(
 		db
 			.selectFrom("moves")
 			.select(["id", "conversion_id", transaction.as("at")])
-			// This condition is always true. Without it, SQLite's query plan shows a scan of the whole table.
+			// This condition is always true. Without it, SQLite's query planner would scan the whole table.
 			.where(transaction, ">", 0)
 			.$if(which === "ended", (query) => query.where(transaction, "<", endedBelow))
 			.orderBy(transaction, "desc")
@@ -117,10 +119,9 @@ export async function findNewestMove(
 	);
 }
 
-/** Position before the first move. */
 export const BEFORE_ALL: Cursor = { at: 0, id: 0 };
 
-/** Returns the position after the newest move. Moves that have an id but are not committed yet come after it. */
+/** Returns the position after the newest move. Moves that are not committed yet come after this position. */
 export async function startOfFeed(store: MoveStore): Promise<Cursor> {
 	const { at, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
 	return { at, id };

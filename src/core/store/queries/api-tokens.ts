@@ -1,5 +1,5 @@
-// Tokens for the APIs of the network and of partners, stored as hashes. They are access of the people who issued them, as
-// sessions are.
+// Tokens for the APIs of the network and of partners, stored as hashes. Like a session, a token is access of the
+// person who issued it.
 
 import type { Insertable } from "kysely";
 import type { Db } from "../store.ts";
@@ -30,7 +30,6 @@ export async function findApiTokensByHash(db: Db, hashes: readonly string[]) {
 
 export type FoundToken = Awaited<ReturnType<typeof findApiTokensByHash>>[number];
 
-/** Returns whether the token exists and was not revoked. */
 export async function isTokenUsable(db: Db, id: number): Promise<boolean> {
 	const query = db.selectFrom("api_tokens").select("id").where("id", "=", id);
 	return (await query.where("revoked_at_ms", "is", null).executeTakeFirst()) !== undefined;
@@ -47,8 +46,8 @@ export async function storeTokenUse(db: Db, id: number, atMs: number, everyMs: n
 }
 
 /**
- * Revokes a token of this partner, or of the network if `partnerId` is null. Returns undefined if there is no such token
- * or if it was already revoked.
+ * Revokes a token of this partner, or of the network if `partnerId` is null. Returns undefined if no such token
+ * exists or if it was already revoked.
  */
 export function revokeApiToken(
 	trx: Db,
@@ -66,15 +65,14 @@ export function revokeApiToken(
 		.executeTakeFirst();
 }
 
-/** Revokes all tokens of a partner. */
 export async function revokeTokensOf(trx: Db, partnerId: number, nowMs: number): Promise<void> {
 	const tokens = trx.updateTable("api_tokens").set({ revoked_at_ms: nowMs });
 	await tokens.where("partner_id", "=", partnerId).where("revoked_at_ms", "is", null).execute();
 }
 
 /**
- * Lists the tokens of a partner, or of the network if `partnerId` is null. All usable tokens come first, and after them
- * the newest revoked or expired ones up to a limit.
+ * Lists the tokens of a partner, or of the network if `partnerId` is null. All usable tokens come first. They are
+ * followed by revoked and expired tokens, the newest first, up to a limit.
  */
 export async function listApiTokens(
 	db: Db,
@@ -99,12 +97,12 @@ export async function listApiTokens(
 	return [...usable, ...ended];
 }
 
-/** A token with the name of its partner, or null if it belongs to the network. */
+/** Token with the name of its partner, or null for a token of the network. */
 export interface IssuedToken extends ApiToken {
 	partnerName: string | null;
 }
 
-/** Lists the usable tokens that a person issued. With `partnerId` only those of this partner are listed. */
+/** Lists the usable tokens that a person issued. If `partnerId` is given, only tokens for this partner are listed. */
 export function listTokensIssuedBy(
 	db: Db,
 	personId: number,

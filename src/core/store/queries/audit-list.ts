@@ -24,10 +24,9 @@ export interface AuditFilter {
 }
 
 export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
-	/** E-mail address of the person who acted, or null for the command line and the service itself. */
+	/** Email address of the person who acted, or null for the command line and the service itself. */
 	email: string | null;
 	name: string | null;
-	/** The programme's public id and name. */
 	programme: string | null;
 	programmeName: string | null;
 	/** Name of the API token with which a program acted in the person's name, or null. */
@@ -48,7 +47,6 @@ export async function listAudit(
 	return readListPage(await walkAudit(db, filter), page);
 }
 
-/** Yields all entries that match the filter, in batches. */
 export async function* readAllAudit(
 	db: Db,
 	filter: AuditFilter,
@@ -60,7 +58,8 @@ export async function* readAllAudit(
 async function walkAudit(db: Db, filter: AuditFilter): Promise<ListWalk<ListedAuditEntry>> {
 	const { personId, programmeId, action } = filter;
 	const entries = selectEntries(db, filter, await findBounds(db, filter));
-	// Each of the three has an index of its own. With two of them a count might read everything that one of them leaves.
+	// Each of these three filters uses its own index. If a count combined two of them, it might read all rows that one
+	// of them finds.
 	const indexed = [personId, programmeId, action].filter((value) => value !== undefined);
 	return walkNewest(db, entries, "audit_entries.id", { isCountable: indexed.length <= 1 });
 }
@@ -105,16 +104,14 @@ function selectEntries(
 	return query;
 }
 
-// Finds the names under which people know the subjects of audit entries, such as the order of a conversion or of a
-// callback, the file of a job, or the name of a person. Each table is read once, by a unique column.
+// Names under which people know the subjects of audit entries, such as the order of a conversion or of a callback,
+// the file of a job, or the name of a person. Each table is read once, by a unique column.
 
 export interface AuditSubjects {
-	/** Order ids by the public id of the conversion. */
 	orders: ReadonlyMap<string, string>;
 	/** Callbacks by the public id of the delivery. */
 	callbacks: ReadonlyMap<string, { event: string; orderId: string }>;
 	jobs: ReadonlyMap<string, Pick<Job, "file_name">>;
-	/** Names by e-mail address. */
 	people: ReadonlyMap<string, string>;
 }
 

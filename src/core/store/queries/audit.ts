@@ -14,19 +14,19 @@ export interface AuditNote {
 	personId: number | null;
 	programmeId?: number | null;
 	action: AuditAction;
-	/** Public id or e-mail address of the object that was changed. */
+	/** Public id or email address of the object that was changed. */
 	subject?: string | null;
 	detail?: string | null;
 	/** IP address, for sign-ins and for changes to somebody's account. The mail about such a change contains it. */
 	address?: string | null;
 }
 
-/** API tokens by the transactions that act with them. */
+/** API tokens of transactions that act with a token. */
 const actingTokens = new WeakMap<Db, number>();
 
 /**
- * Makes all entries that this transaction writes from now on name the API token. Use cases note only the person, and need
- * not know whether the person acts on a page or through a token.
+ * Makes all audit entries that this transaction writes from now on name the API token. Use cases pass only the
+ * person, and need not know whether the person acts on a page or through a token.
  */
 export function auditWithToken(trx: Db, tokenId: number): void {
 	actingTokens.set(trx, tokenId);
@@ -59,15 +59,14 @@ export async function noteAudits(trx: Db, notes: readonly AuditNote[], nowMs: nu
 	await markForMail(trx, entries, nowMs);
 }
 
-/** The part of an entry that determines who is mailed about it. */
+/** Part of an audit entry that determines who is mailed about it. */
 type Noted = Required<Omit<AuditNote, "address" | "action">> & { id: number; action: string };
 
-/** Actions of imports. See `findInUse`. */
 const IMPORTED: readonly string[] = ["person.imported", "partnership.imported"];
 
 /**
- * Marks entries for a mail, in the transaction that writes them. So every change is mailed, except one that was rolled
- * back.
+ * Marks audit entries for a mail, in the transaction that writes them. Every change is therefore mailed, unless it is
+ * rolled back.
  */
 async function markForMail(trx: Db, entries: readonly Noted[], nowMs: number): Promise<void> {
 	const imported = entries.filter(({ action }) => IMPORTED.includes(action));
@@ -96,7 +95,7 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case "person":
 			return topicOfPerson((await findSubject(trx, note)) ?? note.personId);
 		case "owners":
-			// The person was invited before and only gets a new link, so the owners already know.
+			// The owners already know about this person, because the person was invited before and only gets a new link.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
 			return [
 				...(await topicsOfAffectedPerson(trx, note)),
@@ -112,9 +111,9 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 }
 
 /**
- * Returns those of the programmes in which an owner already has a password. Nobody is mailed about people
- * and partners who were imported into the other programmes, because an import of a whole network adds them to many
- * programmes that nobody uses yet. The query runs once for each batch of an import.
+ * Returns those of the programmes in which an owner already has a password. For the other programmes, nobody is
+ * mailed about imported people and partners, because an import of a whole network adds them to many programmes that
+ * nobody uses yet. The query runs once for each batch of an import.
  */
 async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
 	if (programmeIds.length === 0) return new Set();
@@ -127,15 +126,14 @@ async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<Read
 }
 
 /**
- * Returns the topic for a person whose access ended or whose role changed. They get a separate mail, because they may
- * not be allowed to see other changes of the programme.
+ * Returns the topic for a person whose access ended or whose role changed. This person gets a separate mail, because
+ * they may not be allowed to see other changes of the programme.
  */
 async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
 	if (note.action !== "person.removed" && note.action !== "person.role_changed") return [];
 	return topicOfPerson(await findSubject(trx, note));
 }
 
-/** Returns a topic for each member of staff who can sign in. */
 async function topicsOfStaff(trx: Db, { action, personId }: Noted): Promise<Topic[]> {
 	const staff = await trx
 		.selectFrom("people")
@@ -148,7 +146,10 @@ async function topicsOfStaff(trx: Db, { action, personId }: Noted): Promise<Topi
 	return staff.filter(({ id }) => !isKnownTo(id)).flatMap(({ id }) => topicOfPerson(id));
 }
 
-/** Returns a topic for each person who signs in for the partner. A person who joined it is not mailed about that. */
+/**
+ * Returns a topic for each person who signs in for the partner. Somebody who has just joined the partner is not
+ * mailed about that.
+ */
 async function topicsOfColleagues(trx: Db, { subject, personId, action }: Noted): Promise<Topic[]> {
 	if (subject === null) return [];
 	const people = await trx
@@ -168,7 +169,7 @@ function topicOfPerson(personId: number | null | undefined): Topic[] {
 }
 
 /**
- * Returns a topic for each programme. Applications have their own mail, because strangers write them and owners only
+ * Returns a topic for each programme. Applications have a separate mail, because strangers write them and owners only
  * have to answer them.
  */
 function topicsOfProgrammes(ids: readonly number[], { action }: Noted): Topic[] {
@@ -195,7 +196,7 @@ async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): 
 }
 
 /**
- * A group of changes that are put into one mail. They are about one person's account, one programme, or the
+ * Group of changes that are put into one mail. The changes are about one person's account, one programme, or the
  * applications to a programme.
  */
 export interface Topic {
@@ -225,7 +226,7 @@ export async function postponeTopic(db: Db, topic: string, dueAtMs: number): Pro
 	await db.updateTable("changes_to_tell").set({ due_at_ms: dueAtMs }).where("topic", "=", topic).execute();
 }
 
-/** Maximum number of changes in one mail. The rest waits for the next mail. */
+/** Maximum number of changes in one mail. Further changes wait for the next mail. */
 const MAX_CHANGES_IN_MAIL = 200;
 
 /**

@@ -1,15 +1,14 @@
-// The authenticators of people, and the codes that were used. A person first sets up an authenticator. It is turned on
-// when a code has shown that the app works. The caller of these functions must hold the access lock.
+// Authenticators of people, and the codes that were used. An authenticator is set up first, and is turned on when a
+// code has shown that the app works. The caller of these functions must hold the access lock.
 
 import type { Db } from "../store.ts";
 
-/** Secret and backup codes of an authenticator, both encrypted. */
 export interface SealedAuthenticator {
 	secret: string;
 	backupCodes: string;
 }
 
-/** Stores a new set-up. It replaces an earlier one that was never turned on. */
+/** Stores a new set-up of an authenticator. It replaces an earlier set-up that was never turned on. */
 export async function replaceSetup(
 	trx: Db,
 	personId: number,
@@ -43,8 +42,8 @@ export async function isAuthenticatorOn(db: Db, personId: number): Promise<boole
 }
 
 /**
- * Returns the encrypted secret of the person's authenticator, or null if none is turned on. It is different for every
- * set-up, so a signature can use it to identify the set-up.
+ * Returns the encrypted secret of the person's authenticator, or null if none is turned on. The encrypted secret is
+ * different for every set-up, so a signature can use it to identify the set-up.
  */
 export async function findActiveAuthenticatorSecret(db: Db, email: string): Promise<string | null> {
 	const row = await db
@@ -65,7 +64,6 @@ export async function turnAuthenticatorOn(trx: Db, personId: number, nowMs: numb
 		.execute();
 }
 
-/** Removes a set-up that was never turned on. */
 export async function discardSetup(trx: Db, personId: number): Promise<void> {
 	await trx
 		.deleteFrom("authenticators")
@@ -74,7 +72,6 @@ export async function discardSetup(trx: Db, personId: number): Promise<void> {
 		.execute();
 }
 
-/** Removes the authenticator with its secret and its backup codes. */
 export async function removeAuthenticator(trx: Db, personId: number): Promise<void> {
 	await trx.deleteFrom("authenticators").where("person_id", "=", personId).execute();
 }
@@ -88,7 +85,7 @@ export async function setBackupCodes(trx: Db, personId: number, backupCodes: str
 }
 
 /**
- * Stores that the person has used a code, until `expiresAtMs`. Returns false if the person has used that code before.
+ * Stores that the person has used a code, until `expiresAtMs`. Returns false if the person has used this code before.
  */
 export async function markCodeSpent(
 	trx: Db,

@@ -10,11 +10,13 @@ import type { Db, Store } from "../store.ts";
 
 export interface Waiting {
 	id: number;
-	/** Number of the last attempt that the person saw. If there has been another attempt, the request no longer applies. */
+	/**
+	 * Number of the last attempt that the person saw. If the delivery has been tried since, the request no longer
+	 * applies.
+	 */
 	seq: number;
 }
 
-/** A waiting delivery with its due time. */
 interface WaitingRow extends Waiting {
 	dueAtMs: number;
 }
@@ -23,15 +25,15 @@ interface WaitingRow extends Waiting {
 export const BATCH_ROWS = 500;
 
 /**
- * Time before its due time during which a row is not changed, because its delivery may be in progress by the time of
- * the commit. The clocks of the engines agree within milliseconds, and this transaction takes a few more.
+ * Time before the due time in which a row is not changed, because its delivery may be in progress by the time of the
+ * commit. The clocks of the engines agree within milliseconds, and this transaction takes a few more.
  */
 const IN_PROGRESS_SOON_MS = 5 * SECOND_MS;
 
 /**
- * Makes deliveries due now. Returns the ids of those that were brought forward, or null if the receiver has no URL or
- * no secret. The other deliveries are due already or almost due, have been tried since, belong to a URL that was
- * removed, or are finished.
+ * Makes deliveries due now. Returns the ids of the deliveries that were brought forward, or null if the receiver has
+ * no URL or no secret. The other deliveries are due already or almost due, have been tried since, belong to a URL
+ * that was removed, or are finished.
  */
 export async function bringForward(
 	trx: Db,
@@ -55,9 +57,9 @@ export async function bringForward(
 }
 
 /**
- * Makes pending deliveries of a removed Postback URL due now, so that the engine finds their epoch outdated and cancels
- * them. Stops early if `goesOn` returns false. Deliveries that are left then, or after a crash, are cancelled at their
- * own due time. Returns true if none is left.
+ * Makes pending deliveries of a removed Postback URL due now, so that the engine finds their epoch outdated and
+ * cancels them. Stops early if `goesOn` returns false. Deliveries that are left after that, or after a crash, are
+ * cancelled at their own due time. Returns true if no delivery is left.
  */
 export async function bringRemovedForward(
 	store: Store,
@@ -152,7 +154,7 @@ export async function findSendingEpoch(trx: Db, receiverId: ReceiverId): Promise
 
 // Builds a list of values as a table, so that one statement changes many rows on both databases.
 
-/** Columns of the list with their types. Without them PostgreSQL takes every value for text. */
+/** Columns of the list with their types. Without a type, PostgreSQL treats a value as text. */
 type Columns = Readonly<Record<string, "text" | "integer" | "bigint">>;
 
 /** Returns the SQL `name (columns) as (values …)`, which follows `with`. There must be at least one row. */

@@ -1,5 +1,5 @@
-// Reads that identify the senders of calls. Nearly every call of a quiet shop needs one, because caches last a second. One
-// statement reads a key with its programme and its secrets, and PostgreSQL prepares it.
+// Reads that identify the senders of calls. Nearly every call of a quiet shop causes such a read, because caches last
+// a second. One prepared statement reads a key with its programme and its secrets.
 
 import type { Selectable } from "kysely";
 import { REPLACED_SECRET_GRACE_MS } from "../../domain/secret-life.ts";
@@ -11,11 +11,10 @@ import type { Programme } from "./programmes.ts";
 import type { ReceiverColumns } from "./receivers.ts";
 import type { SigningSecret } from "./signing-secrets.ts";
 
-/** An API key with its programme and one of the secrets with which a request may be signed. */
+/** API key with its programme and one of the secrets with which a request may be signed. */
 export interface KeyHolder {
 	apiKey: ApiKey;
 	programme: Programme;
-	/** Null if the programme has no such secret. */
 	secret: SigningSecret | null;
 }
 
@@ -44,7 +43,7 @@ export function findProgrammesToCall(
 	);
 }
 
-// The columns are named, because PostgreSQL would refuse a prepared statement after a later program has added one.
+// The columns are named, because PostgreSQL refuses a prepared `select *` after a later program has added a column.
 
 const API_KEY = selectAs("apiKey", "k", {
 	id: true,

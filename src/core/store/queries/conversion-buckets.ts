@@ -1,6 +1,7 @@
-// Finds the first entries in ranges of an index. Lists of conversions read the indexes of conversions and of credits in
-// this way. If a filter allows several statuses, event types or partnerships, the list merges one range for each of
-// them. A page therefore costs the same among a thousand rows and among a million, even if it finds no rows.
+// Finds the first entries in ranges of an index. Lists of conversions read the indexes of conversions and of credits
+// in this way. If a filter allows several statuses, event types or partnerships, the list merges a range of the index
+// for each of them. A page therefore costs the same among a thousand rows and among a million, even if it finds no
+// rows.
 
 import { type RawBuilder, sql } from "kysely";
 import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../../domain/conversion.ts";
@@ -25,8 +26,8 @@ export interface TimeFilter {
 }
 
 /**
- * Order of a list. Sorting by sale, basket or change works only within one programme. A list that is sorted by
- * decision contains only decided conversions, and one that is sorted by change only conversions that changed after they
+ * Order of a list. Sorting by sale, basket or change works only within one programme. A list sorted by decision
+ * contains only decided conversions, and a list sorted by change contains only conversions that changed after they
  * were recorded.
  */
 export interface ConversionSort {
@@ -37,7 +38,7 @@ export interface ConversionSort {
 /** An index and the part of it that a list reads. */
 export interface Buckets {
 	table: "conversions" | "credits";
-	/** First column of the index. Entries with the same value are a bucket. */
+	/** First column of the index. Index entries with the same value of this column form a bucket. */
 	column: "list_key" | "list_kind" | "programme_id" | "partnership_id" | "test";
 	/** Values of the column whose buckets the list merges. */
 	values: readonly number[];
@@ -45,7 +46,6 @@ export interface Buckets {
 	at: string | null;
 	/** True if the index has only rows in which `at` is not null. */
 	skipsNull?: boolean;
-	/** Column with the conversion's id. */
 	id: "id" | "conversion_id";
 }
 
@@ -53,9 +53,9 @@ export interface Buckets {
 export const MOST_MINOR = 10 ** 17;
 
 /**
- * Margin by which a range of ids is wider than the time range it stands for. Times of recording rise with the ids, but
- * the clocks of several processes may differ a little. Where a clock was set back by more than that, the schema notes a
- * break in `recording_breaks`. The time of each row is checked as well.
+ * Margin by which a range of ids is wider than the time range that it represents. Times of recording rise with the
+ * ids, but the clocks of several processes may differ a little. If a clock was set back by more than this margin, a
+ * trigger has stored a break in `recording_breaks`. The time of each row is checked as well.
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
@@ -69,8 +69,8 @@ export function bucketsOf({ programmeId, ...filter }: BucketFilter): Buckets {
 }
 
 /**
- * Returns the list kinds that the filter allows. Each combination of status, event type and test is a kind, so there
- * are at most 84.
+ * Returns the list kinds that the filter allows. A kind is a combination of status, event type and test flag, so
+ * there are at most 84.
  */
 export function kindsOf({ status, eventType, isTest }: Omit<BucketFilter, "programmeId">): number[] {
 	const statuses = status === undefined ? STATUSES : [status];
@@ -83,7 +83,7 @@ export function kindsOf({ status, eventType, isTest }: Omit<BucketFilter, "progr
 	);
 }
 
-/** Expressions by which the lists of one programme are sorted, each with an index. */
+/** Expressions by which the lists of one programme are sorted. Each expression has an index. */
 const SORTED_BY = {
 	sale: "occurred_at_ms",
 	decision: "decided_at_ms",
@@ -104,7 +104,10 @@ export function decidedBuckets({ isTest }: Pick<BucketFilter, "isTest">): Bucket
 	return { table: "conversions", column: "test", values, at: SORTED_BY.decision, skipsNull: true, id: "id" };
 }
 
-/** Returns the stretch of conversions that changed. The condition must be written exactly as in conversions_by_change. */
+/**
+ * Returns the stretch (range of positions) of conversions that changed. Its condition must be written exactly as in
+ * the index conversions_by_change.
+ */
 export function changeStretch(fromMs: number): Stretch {
 	return {
 		low: { at: fromMs, id: 0 },
@@ -113,10 +116,7 @@ export function changeStretch(fromMs: number): Stretch {
 	};
 }
 
-/**
- * Returns the buckets of the sales of partners, which are sorted by the time of the sale. Uses the index
- * credits_by_sale.
- */
+/** Returns the buckets of partners' sales, sorted by the time of the sale. Uses the index credits_by_sale. */
 export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 	const values = partnershipIds;
 	return { table: "credits", column: "partnership_id", values, at: "sold_at_ms", id: "conversion_id" };
@@ -149,7 +149,8 @@ export async function findPositions(
 }
 
 /**
- * Merges the buckets on SQLite, which has no lateral join. A subquery returns the positions of each bucket as one text.
+ * Merges the buckets on SQLite, which has no lateral join. For each bucket, a subquery returns all positions as one
+ * text.
  */
 async function mergeOnSqlite(
 	db: Db,
@@ -184,7 +185,6 @@ export async function countPositions(
 	return rows.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Compares two positions. The result is negative if the first one is listed first. */
 export function comparePositions(one: Cursor, other: Cursor, direction: ConversionSort["direction"]): number {
 	const difference = one.at - other.at || one.id - other.id;
 	return direction === "desc" ? -difference : difference;
@@ -222,9 +222,9 @@ function selectEntries(
 
 /**
  * Limits a bucket to a range of ids. On PostgreSQL this is a comparison of rows. With `=`, PostgreSQL may read the
- * newest rows of all shops until it finds one of this bucket. If it expects few rows, it may also read a large bucket
- * completely and sort it. Before version 18, a scan for a comparison of rows ends only where the first column changes,
- * so a bucket must be a single column. SQLite cannot use an index for a comparison of rows.
+ * newest rows of all shops until it finds a row of this bucket. If it expects few rows, it may also read a large
+ * bucket completely and sort it. Before version 18, a scan for a comparison of rows ends only where the first column
+ * changes, so a bucket must be a single column. SQLite cannot use an index for a comparison of rows.
  */
 function betweenIds(db: Db, column: RawBuilder<unknown>, lowId: number, highId: number): RawBuilder<unknown> {
 	return isSqlite(db)
@@ -233,9 +233,9 @@ function betweenIds(db: Db, column: RawBuilder<unknown>, lowId: number, highId: 
 }
 
 /**
- * Limits a bucket to a range of positions. The limits are also written for the single column, because SQLite cannot use
- * an index for a comparison of rows. A limit that excludes nothing is left out, because for each condition PostgreSQL
- * expects fewer rows, and may then read and sort the whole bucket.
+ * Limits a bucket to a range of positions. The limits are also written for the single column, because SQLite cannot
+ * use an index for a comparison of rows. A limit that excludes nothing is omitted, because with each condition
+ * PostgreSQL expects fewer rows, and may then read and sort the whole bucket.
  */
 function betweenPositions(
 	column: RawBuilder<unknown>,
@@ -285,7 +285,6 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 	};
 }
 
-/** A range of ids, of which the last is excluded. */
 interface IdRange {
 	firstId: number;
 	endId: number;
@@ -293,7 +292,10 @@ interface IdRange {
 
 const ALL_IDS: IdRange = { firstId: 0, endId: Number.MAX_SAFE_INTEGER };
 
-/** Returns the ranges of ids within which times of recording rise. There is one unless the clock was set back. */
+/**
+ * Returns the ranges of ids within which times of recording rise. There is a single range unless the clock was set
+ * back.
+ */
 async function findUnbrokenRanges(db: Db): Promise<IdRange[]> {
 	const breaks = await db.selectFrom("recording_breaks").select("first_id").orderBy("first_id").execute();
 	const firstIds = [ALL_IDS.firstId, ...breaks.map(({ first_id }) => first_id)];

@@ -33,18 +33,16 @@ import { endId, type ListPage, type ListWalk, type PageRequest, readListPage, wa
 
 export type { ConversionSort } from "./conversion-buckets.ts";
 
-/** Filter of a list of conversions. Every condition is optional. */
 export interface ConversionFilter extends BucketFilter, TimeFilter {
-	/** A complete order id. A programme has at most one conversion of each event type for it. */
+	/** Complete order id. A programme has at most one conversion of each event type for an order id. */
 	orderId?: string | undefined;
-	/** Text that a person typed to find an order. */
 	search?: OrderSearch | undefined;
 	/** Time of the sale, from `soldFromMs` inclusive to `soldBeforeMs` exclusive. These filters require `programmeId`. */
 	soldFromMs?: number | undefined;
 	soldBeforeMs?: number | undefined;
 	/**
-	 * Time of the last decision, from `decidedFromMs` inclusive to `decidedBeforeMs` exclusive. Either of them leaves out
-	 * conversions that were not decided.
+	 * Time of the last decision, from `decidedFromMs` inclusive to `decidedBeforeMs` exclusive. If either is set,
+	 * conversions that were not decided are left out.
 	 */
 	decidedFromMs?: number | undefined;
 	decidedBeforeMs?: number | undefined;
@@ -53,12 +51,14 @@ export interface ConversionFilter extends BucketFilter, TimeFilter {
 	 * `programmeId` and the sort by change.
 	 */
 	changedFromMs?: number | undefined;
-	/** Partnerships, one of which must be credited with the conversion. Such a list is sorted by the time of the sale. */
+	/**
+	 * Partnerships to which the conversions must be credited. A list with this filter is sorted by the time of the
+	 * sale.
+	 */
 	partnershipIds?: readonly number[] | undefined;
 }
 
 export interface ConversionListRequest extends ConversionFilter, PageRequest {
-	/** Order of the list, which is `NEWEST_FIRST` by default. */
 	sort?: ConversionSort | undefined;
 }
 
@@ -71,7 +71,6 @@ interface Walk extends ListWalk<Conversion> {
 	count(limit: number): Promise<number>;
 }
 
-/** Returns one page of the list. */
 export async function listConversions(
 	db: Db,
 	{ after, limit, isCounted, sort = NEWEST_FIRST, ...filter }: ConversionListRequest,
@@ -84,8 +83,8 @@ export async function listConversions(
 	const fallback = await openFallbackWalk(db, filter, sort);
 	if (fallback === null) return page;
 	const fallbackPage = await readListPage(fallback, request);
-	// Each page lists all matches up to the position at which it ends, so the page that ends further down the list is
-	// better.
+	// Each of the two pages lists all matches up to the position at which it ends, so the page that ends further down
+	// the list is better.
 	return !fallbackPage.isPartial || endsLater(fallbackPage, page, sort) ? fallbackPage : page;
 }
 
@@ -113,7 +112,7 @@ export const MAX_COLLECTED = 5_000;
 const SLICE_ROWS = 1_000;
 
 export interface CollectedConversions {
-	/** The matching rows, or null if more than `MAX_COLLECTED` rows would have to be read. */
+	/** Matching rows, or null if more than `MAX_COLLECTED` rows would have to be read. */
 	rows: Conversion[] | null;
 	/** Number of matching rows. If `rows` is null, it is only a lower bound. */
 	count: number;
@@ -130,7 +129,7 @@ export async function collectMatches(db: Db, filter: ConversionFilter): Promise<
 	return { rows, count: rows.length };
 }
 
-/** Returns the order whose index contains the filter by time, so that the fewest rows are read. */
+/** Returns the sort order whose index can also filter by time, so that the fewest rows are read. */
 function narrowestOrder(filter: ConversionFilter): ConversionSort["by"] {
 	const { programmeId, partnershipIds } = filter;
 	if (partnershipIds !== undefined || indexedTerm(filter) !== null) return "recorded";
@@ -139,7 +138,10 @@ function narrowestOrder(filter: ConversionFilter): ConversionSort["by"] {
 	return filter.soldFromMs !== undefined || filter.soldBeforeMs !== undefined ? "sale" : "recorded";
 }
 
-/** Returns the walk that reads the fewest rows until the end of the list. */
+/**
+ * Returns the walk (a way to read rows in the order of the list) that reads the fewest rows until the end of the
+ * list.
+ */
 async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
 	const namedRows = await findNamedRows(db, filter);
 	if (namedRows !== null) return walkRows(namedRows, filter, sort);
@@ -149,7 +151,7 @@ async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort):
 	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkOrderSearch(db, filter, term) : walk;
 }
 
-/** Returns another walk for a page whose first walk found too few rows, or null if there is none. */
+/** Returns another walk for a page whose first walk found too few rows, or null if no other walk exists. */
 async function openFallbackWalk(
 	db: Db,
 	filter: ConversionFilter,
@@ -165,12 +167,12 @@ function isNewestFirst({ by, direction }: ConversionSort): boolean {
 	return by === "recorded" && direction === "desc";
 }
 
-/** Returns the text that was searched for if it is long enough for the index of trigrams, and null otherwise. */
+/** Returns the search term if it is long enough for the index of trigrams, and null otherwise. */
 function indexedTerm({ search }: ConversionFilter): string | null {
 	return search?.kind === "orders" && trigramsOf(search.term).length > 0 ? search.term : null;
 }
 
-/** Returns the rows of the order or the conversion that the filter names, or null if it names neither. */
+/** Returns the rows of the order or conversion that the filter names, or null if the filter names neither. */
 async function findNamedRows(db: Db, filter: ConversionFilter): Promise<Conversion[] | null> {
 	const rows = await findRowsOfOrder(db, filter);
 	const { partnershipIds } = filter;
@@ -219,7 +221,7 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 	return walkBuckets(db, sortedBucket(programmeId, sort.by), stretch, sort, matches);
 }
 
-/** Returns the stretch of a programme's sorted list, and the filters that it satisfies. */
+/** Returns the range of positions in a programme's sorted list, and the filters that this range satisfies. */
 function sortedStretch(
 	filter: ConversionFilter,
 	by: Exclude<ConversionSort["by"], "recorded">,
@@ -249,16 +251,16 @@ function saleStretch({ soldFromMs, soldBeforeMs }: ConversionFilter): Stretch {
 }
 
 /**
- * Returns the stretch of positions in a time range. Both ends of a stretch are excluded, but no row has the id 0, so the
- * range includes `fromMs`. No sale or decision is dated before 1970.
+ * Returns the range of positions for a time range. Both ends of a range of positions are excluded, but no row has the
+ * id 0, so the result includes `fromMs`. No sale or decision is dated before 1970.
  */
 function timeStretch(fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER): Stretch {
 	return { low: { at: fromMs, id: 0 }, high: { at: beforeMs, id: 0 } };
 }
 
 /**
- * Returns the stretch of decided conversions. The condition must be written exactly as in conversions_by_decision and
- * conversions_decided.
+ * Returns the range of positions of decided conversions. The condition must be written exactly as in the indexes
+ * conversions_by_decision and conversions_decided.
  */
 function decisionStretch({ decidedFromMs, decidedBeforeMs }: ConversionFilter): Stretch {
 	return { ...timeStretch(decidedFromMs, decidedBeforeMs), exactly: sql`and decided_at_ms is not null` };
@@ -327,7 +329,6 @@ function walkBuckets(
 	};
 }
 
-/** Creates a walk that reads the rows at the positions that `find` returns. */
 function walkPositions(
 	db: Db,
 	find: (after: Cursor | undefined, limit: number) => Promise<readonly Cursor[]>,
@@ -356,7 +357,6 @@ async function readRows(db: Db, positions: readonly Cursor[]): Promise<Conversio
 	return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Creates a walk over rows that are already in memory. */
 function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: ConversionSort): Walk {
 	const cursorOf = (row: Conversion) => positionIn(sort.by, row);
 	const sorted = rows.toSorted((one, other) =>
@@ -409,10 +409,10 @@ function matcherOf(
 	return open.length === 0 ? undefined : (row) => open.every((name) => CHECKS[name](row, filter));
 }
 
-/** One check for each filter. It is used only if the filter is set. */
+/** Checks by the name of the filter. A check is used only if its filter is set. */
 const CHECKS: Readonly<
 	Record<
-		// Partnerships are matched in the table of credits, before a conversion is read.
+		// Partnerships are matched in the table of credits before a conversion is read, so they need no check.
 		Exclude<keyof ConversionFilter, "partnershipIds">,
 		(row: Conversion, filter: ConversionFilter) => boolean
 	>

@@ -11,7 +11,7 @@ import type { Db } from "../store.ts";
 export interface TallyGroup {
 	status: Status;
 	currency: string;
-	/** Day of recording, as `dayNumberIn` of domain/zone-day.ts numbers it. */
+	/** Day of recording, as a number from `dayNumberIn` in domain/zone-day.ts. */
 	day: number;
 	count: number;
 	/** Amounts in minor units of the currency. */
@@ -21,9 +21,8 @@ export interface TallyGroup {
 }
 
 export interface TallySlice {
-	/** Counts and sums of the slice, without test conversions. */
+	/** Counts and sums of the slice. Test conversions are not included. */
 	groups: TallyGroup[];
-	/** Number of test conversions in the slice, by status. */
 	tests: readonly { status: Status; count: number }[];
 	/** Position of the last row of the slice, or null if no row follows the slice. */
 	last: Cursor | null;
@@ -31,16 +30,16 @@ export interface TallySlice {
 
 export interface SliceRequest {
 	/**
-	 * Programme whose conversions are read, in the order of their sales. By default all conversions are read, in the
+	 * Programme whose conversions are read, in the order of their sales. By default, all conversions are read in the
 	 * order of their ids.
 	 */
 	programmeId?: number | undefined;
-	/** Position after which the slice begins. In a slice that is sorted by id, `at` is the id too. */
+	/** Position after which the slice begins. In a slice that is sorted by id, `at` is the id, too. */
 	after: Cursor;
 	limit: number;
 	/**
-	 * Offsets of the time zone of the days, the earliest first. A time before the first or after the last uses that one. By
-	 * default the days are those of UTC.
+	 * Offsets of the time zone in which days are counted, the earliest first. A time before the first period uses the
+	 * first offset, and a time after the last period uses the last. By default, days are counted in UTC.
 	 */
 	offsets?: readonly OffsetPeriod[];
 }
@@ -61,7 +60,8 @@ export async function tallySlice(
 	{ programmeId, after, limit, offsets = [] }: SliceRequest,
 ): Promise<TallySlice> {
 	const at = sql.ref<number>(programmeId === undefined ? "id" : "occurred_at_ms");
-	// The condition on the single column is for SQLite, which cannot use an index for the comparison of rows.
+	// The condition on the single column repeats a part of the comparison of rows, because SQLite cannot use an index
+	// for the latter.
 	const following = db
 		.selectFrom("conversions")
 		.where(sql<boolean>`${at} >= ${after.at} and (${at}, id) > (${after.at}, ${after.id})`)

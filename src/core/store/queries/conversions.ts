@@ -9,7 +9,7 @@ import type { Conversion, MovesTable } from "../tables/conversions.ts";
 
 export type { Conversion, NewConversion } from "../tables/conversions.ts";
 
-/** A move of a conversion and the person who made it. */
+/** Move of a conversion, with the person who made it. */
 export interface HistoryMove extends Selectable<MovesTable> {
 	person_email: string | null;
 	person_kind: PersonKind | null;
@@ -24,8 +24,8 @@ export function knownOrderOf({
 }
 
 /**
- * Returns the order ID that the shop reported. The stored one differs if a later conversion has taken over the order
- * ID.
+ * Returns the order ID that the shop reported. The stored order ID differs if a later conversion has taken over the
+ * order ID.
  */
 export function orderIdOf({ order_id, public_id }: Pick<Conversion, "order_id" | "public_id">): string {
 	return reportedOrderId({ orderId: order_id, publicId: public_id });
@@ -123,7 +123,6 @@ function windowEnded(db: Db, status: Status, byMs: number) {
 	return db.selectFrom("conversions").where("status", "=", status).where("window_ends_at_ms", "<=", byMs);
 }
 
-/** Lists the moves of a conversion, the oldest first. */
 export async function listMoves(db: Db, conversionId: number): Promise<HistoryMove[]> {
 	return db
 		.selectFrom("moves")

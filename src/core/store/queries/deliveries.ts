@@ -9,13 +9,11 @@ import type { Db } from "../store.ts";
 import type { DeliveriesView } from "../tables/deliveries.ts";
 import { BATCH_ROWS, findSendingEpoch } from "./bring-forward.ts";
 
-/**
- * A delivery in the state in which it was read. A resend starts a new run only if the delivery is still in that state.
- */
+/** State of a delivery when it was read. A resend starts a new run only if the delivery is still in this state. */
 export type Delivery = Pick<Selectable<DeliveriesView>, "id" | "public_id" | "state" | "run" | "attempts">;
 const DELIVERY = ["id", "public_id", "state", "run", "attempts"] as const;
 
-/** Returns the deliveries with these public ids, without those of other receivers. */
+/** Returns the deliveries with these public ids. Deliveries of other receivers are left out. */
 export async function findDeliveries(
 	db: Db,
 	receiverId: ReceiverId,
@@ -30,14 +28,14 @@ export async function findDeliveries(
 		.execute();
 }
 
-/** What the log calls a delivery. */
+/** Names of a delivery in log lines. */
 export interface NamedDelivery {
 	publicId: string;
 	name: EventName;
 	kind: ReceiverKind;
 }
 
-/** Returns the public ids, events and kinds of receivers of deliveries, by their ids. */
+/** Returns the names of deliveries for the log, by the deliveries' ids. */
 export async function nameDeliveries(
 	db: Db,
 	ids: readonly number[],
@@ -51,7 +49,7 @@ export async function nameDeliveries(
 	return new Map(rows.map(({ id, ...delivery }) => [id, delivery]));
 }
 
-/** Range of the times at which deliveries finally failed, including both ends. */
+/** Range of times at which deliveries finally failed. Both ends are included. */
 export interface FailedSpan {
 	fromMs?: number | undefined;
 	untilMs: number;
@@ -62,7 +60,8 @@ function selectFailed(db: Db, { fromMs = 0, untilMs }: FailedSpan) {
 	return (
 		db
 			.selectFrom("undelivered")
-			// The state is a literal and not a parameter, because SQLite uses the partial index only for a literal.
+			// The state is a literal and not a parameter, because SQLite uses the partial index only if the condition is a
+			// literal.
 			.where("undelivered.state", "=", sql.lit("failed"))
 			.where("undelivered.set_aside", "is", null)
 			.where("undelivered.ended_at_ms", ">=", fromMs)
@@ -86,7 +85,10 @@ export async function failedWithin(
 		.execute();
 }
 
-/** Yields failed deliveries in batches. The caller must resend or set aside each batch, or it gets the same one again. */
+/**
+ * Yields failed deliveries in batches. The caller must resend or set aside each batch, because otherwise the next
+ * batch is the same.
+ */
 export async function* walkFailed(db: Db, clock: Clock, receiverId: ReceiverId, span: FailedSpan) {
 	for (let found = BATCH_ROWS; found === BATCH_ROWS; await clock.yieldLoop()) {
 		const failed = await failedWithin(db, receiverId, span, BATCH_ROWS);
@@ -98,8 +100,8 @@ export async function* walkFailed(db: Db, clock: Clock, receiverId: ReceiverId, 
 export type FailedReceiver = Awaited<ReturnType<typeof listFailedReceivers>>[number];
 
 /**
- * Lists receivers with a URL and failed callbacks in the span, the one with the most failures first. If the public id of
- * a programme or partner is given, only its receiver is listed.
+ * Lists receivers that have a URL and callbacks that failed in the span. The receiver with the most failures comes
+ * first. If the public id of a programme or partner is given, only its receiver is listed.
  */
 export async function listFailedReceivers(db: Db, span: FailedSpan, ownerPublicId: string | undefined) {
 	const rows = await selectFailed(db, span)
@@ -156,7 +158,10 @@ export async function setAside(trx: Db, rows: readonly { id: number }[]): Promis
 	return failed.set({ set_aside: 1 }).returning("id").execute();
 }
 
-/** Starts a new run of each delivery and returns the started ones, or null if the receiver has no URL or no secret. */
+/**
+ * Starts a new run of each delivery. Returns the deliveries that were started, or null if the receiver has no URL or
+ * no secret.
+ */
 export async function requeue(
 	trx: Db,
 	receiverId: ReceiverId,
@@ -201,8 +206,8 @@ export async function requeue(
 }
 
 /**
- * Locks events until the transaction ends, so that nobody else can resend or remove them. Returns the ids of those that
- * exist.
+ * Locks events until the transaction ends, so that no other transaction can resend or remove them. Returns the ids of
+ * the events that exist.
  */
 export async function lockEvents(trx: Db, ids: readonly number[]): Promise<number[]> {
 	const events = await lockRows(

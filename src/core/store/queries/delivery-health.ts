@@ -1,6 +1,5 @@
-// Health of a receiver's callbacks, which is the speed of the newest answers, the oldest pending delivery, and the
-// number of undelivered ones. Every query reads a limited number of rows, so a page costs the same with two million
-// deliveries.
+// Health of a receiver's callbacks: the speed of the newest answers, the oldest pending delivery, and the number of
+// undelivered ones. Every query reads a limited number of rows, so a page costs the same with two million deliveries.
 
 import { type RawBuilder, sql } from "kysely";
 import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
@@ -9,18 +8,18 @@ import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 
 /**
- * Number of newest deliveries from which the 95th percentile is computed. With fewer the value would jump, and with
- * more the page would be slow.
+ * Number of newest deliveries from which the 95th percentile is computed. With fewer deliveries the value would vary
+ * too much, and with more the page would be slow.
  */
 const NEWEST_DELIVERIES = 500;
-/** Limit for counting on pages. Nobody needs an exact number beyond it. */
+/** Limit up to which pages count. Nobody needs an exact number beyond it. */
 export const MAX_COUNTED_UNDELIVERED = 1_000;
 
-/** Limit that counts everything, for messages that state how many deliveries are left. */
+/** Limit for counting all deliveries, for messages that state how many are left. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
 /**
- * Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses the index
+ * Counts failed deliveries, up to the limit. Deliveries that were resent or set aside do not count. Uses the index
  * undelivered_in_sight.
  */
 export function countFailed(db: Db, receiverId: ReceiverId, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
@@ -58,7 +57,7 @@ function selectQueued(db: Db, receiverId: ReceiverId) {
 }
 
 /**
- * Returns how long the receiver took to answer each of the newest attempts, unsorted. Attempts without an answer are
+ * Returns the time that the receiver took for each of its newest answers, unsorted. Attempts without an answer are
  * left out.
  */
 export async function newestAnswerTimes(db: Db, receiverId: ReceiverId, sinceMs: number): Promise<number[]> {
@@ -74,7 +73,7 @@ export interface Pending {
 	count: number;
 	/**
 	 * Creation time of the oldest counted delivery, or null if there is none. If the count reaches the limit, an older
-	 * one may exist.
+	 * delivery may exist.
 	 */
 	oldestAtMs: number | null;
 }
@@ -93,7 +92,10 @@ export async function findOldestPending(db: Db, receiverId: ReceiverId): Promise
 export interface Undelivered {
 	/** Number of deliveries in progress or waiting for an attempt, up to the limit. */
 	waiting: number;
-	/** Due time of the next delivery, or null if none waits. It is in the past while that delivery is in progress. */
+	/**
+	 * Due time of the next delivery, or null if no delivery waits. It is in the past while that delivery is in
+	 * progress.
+	 */
 	nextDueAtMs: number | null;
 	/** Number of deliveries that failed and were neither resent nor set aside, up to the limit. */
 	failed: number;
@@ -109,8 +111,8 @@ export async function countUndelivered(db: Db, receiverId: ReceiverId): Promise<
 	};
 }
 
-// Counts callback attempts by quarter of an hour. There is one row for each receiver and quarter, so the last 24 hours
-// and the last 14 days are at most some 1,300 rows, however many deliveries there are.
+// Counts callback attempts by quarter of an hour. The table has one row for each receiver and quarter, so the last 14
+// days are at most some 1,300 rows, however many deliveries there are.
 
 export interface CallbackCount {
 	receiverId: ReceiverId;
@@ -181,7 +183,6 @@ type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http
 export interface FailingReceiver
 	extends Pick<NoticesTable, Failure>,
 		Pick<WatchedTrouble, "failedAttempts" | "failures"> {
-	/** Public id of the programme or partner. */
 	publicId: string;
 	name: string;
 	sinceMs: number;
@@ -193,7 +194,7 @@ export interface FailingReceiver
 
 /**
  * Maximum number of failing shops, and of failing partners, that are read, beginning with the one that has failed for
- * longest. If more fail at once, the fault is ours.
+ * longest. If more of them fail at once, the cause is on our side.
  */
 const MAX_LOOKED_AT = 200;
 
@@ -219,7 +220,6 @@ export async function listFailing(
 	return { receivers: worstFirst.slice(0, limit), more: Math.max(0, worstFirst.length - limit) };
 }
 
-/** Returns the number of failing receivers, also of those that are not listed. */
 export function countFailing({ receivers, more }: FailingReceivers): number {
 	return receivers.length + more;
 }

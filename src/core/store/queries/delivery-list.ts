@@ -15,11 +15,10 @@ import { listNewestAnswers } from "./local-answers.ts";
 
 export interface DeliveryFilter extends PageRequest {
 	receiverId: ReceiverId;
-	/** The programme whose conversions are searched, or null for a partner, whose list has no search by order. */
+	/** Programme whose conversions are searched, or null for a partner, whose list has no search by order. */
 	programmeId: number | null;
 	state?: DeliveryState | undefined;
 	event?: EventName | undefined;
-	/** Part of an order id, or the id of a conversion. */
 	search?: OrderSearch | undefined;
 }
 
@@ -27,13 +26,13 @@ type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execu
 
 export interface ListedDelivery extends DeliveryRow {
 	/**
-	 * The last attempt, or null if the delivery is delivered or was never tried. `lastHttpStatus` may come from an
-	 * earlier attempt.
+	 * Last attempt. It is null if the delivery succeeded or was never tried. `lastHttpStatus` may come from an earlier
+	 * attempt.
 	 */
 	lastAttempt: LastAttempt | null;
 }
 
-/** Number of newest deliveries that open pages watch for changes. A page shows fewer. */
+/** Number of newest deliveries that an open page watches for changes. It is more than a page shows. */
 const WATCHED_ROWS = 50;
 
 /**
@@ -50,8 +49,8 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
 	if (search !== undefined && programmeId !== null) {
-		// A search finds conversions by their own list, and the page shows the callbacks of these. Each has at most four
-		// callbacks.
+		// A search finds conversions in the list of conversions, and the page shows their callbacks. A conversion has at
+		// most four callbacks.
 		const found = await listConversions(db, {
 			programmeId,
 			search,
@@ -114,7 +113,6 @@ export async function listDeliveriesOfConversion(
 }
 
 export interface PartnersDelivery extends ListedDelivery {
-	/** Public id and name of the partner. */
 	partnerId: string;
 	partnerName: string;
 }
@@ -155,7 +153,6 @@ function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 	return row.id;
 }
 
-/** Selects the columns that lists and the page of a delivery show. */
 function selectDeliveries(db: Db) {
 	return (
 		db
@@ -168,7 +165,7 @@ function selectDeliveries(db: Db) {
 				"deliveries.public_id as publicId",
 				"deliveries.state",
 				"deliveries.run",
-				// Forms send this number back. It says which attempt was the last one that the person saw.
+				// Forms send this number back, so that the server knows which attempt the person saw last.
 				"deliveries.attempts as seq",
 				"deliveries.last_http_status as lastHttpStatus",
 				"deliveries.created_at_ms as createdAtMs",
@@ -230,8 +227,6 @@ async function readOfConversions(
 	return ofThem.orderBy("deliveries.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
 }
 
-// Reads one delivery with its event and all attempts.
-
 export type DeliveryDetail = NonNullable<Awaited<ReturnType<typeof findDeliveryDetail>>>;
 export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
 
@@ -270,7 +265,7 @@ export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail
 	result: AttemptResult;
 }
 
-/** Returns the last attempt of each delivery. `attempts` is the number of that attempt. */
+/** Returns the last attempt of each delivery. The column `attempts` of a delivery is the number of its last attempt. */
 async function listLastAttempts(
 	db: Db,
 	deliveries: readonly Pick<DeliveryRow, "id" | "attempts">[],

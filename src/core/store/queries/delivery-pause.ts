@@ -1,13 +1,13 @@
-// Holds all callbacks, for `ringback hold` and the System page. A single row exists while they are held, and every
-// engine, page and command reads it. Nothing else holds callbacks, so the row is always right, even after a restart or
-// a restore.
+// Holds all callbacks, for `ringback hold` and the System page. A single row exists while callbacks are held, and
+// every engine, page and command reads this row. No process keeps this state in memory, so it is right even after a
+// restart or a restore.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
 
 export interface DeliveryPause {
 	sinceMs: number;
-	/** E-mail address of the person who held the callbacks, or null for the command line. */
+	/** Email address of the person who held the callbacks, or null for the command line. */
 	heldBy: string | null;
 	/** Number of pending callbacks, including retries that are not due yet. */
 	waiting: number;
@@ -20,8 +20,8 @@ export async function readIsHeld(db: Db): Promise<boolean> {
 }
 
 /**
- * Holds all callbacks. Returns false if they are already held. In that case the row still names the first person and
- * time.
+ * Holds all callbacks. Returns false if they are already held. The row then still names the person who held them
+ * first, and the time.
  */
 export async function beginPause(trx: Db, personId: number | null, nowMs: number): Promise<boolean> {
 	const begun = await trx

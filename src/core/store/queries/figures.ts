@@ -9,11 +9,10 @@ import { CAN_SIGN_IN } from "./people.ts";
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
-	/** Number of notices whose mail is due, even if there is no mail server. */
+	/** Number of notices whose mail is due. They are counted even if no mail server is configured. */
 	unmailedNotices: number;
-	/** Number of mails that are due, without those that the server has refused. */
+	/** Number of mails that are due. Mails that the server has refused do not count. */
 	waitingMails: number;
-	/** Shops whose callbacks are failing. */
 	failing: FailingReceivers;
 	failingPartners: FailingReceivers;
 }
@@ -59,8 +58,8 @@ export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 }
 
 /**
- * Counts mails that are due, and mails that wait for a server that is down. The latter become due again every minute
- * and are not due in between.
+ * Counts mails that are due, and mails that wait because the mail server is down. The latter become due again every
+ * minute and are not due in between.
  */
 function countWaitingMails(db: Db, nowMs: number): Promise<number> {
 	return countFew(

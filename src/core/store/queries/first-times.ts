@@ -4,13 +4,13 @@
 import type { Db } from "../store.ts";
 import { countUsableKeys } from "./keys.ts";
 
-/** The parts of a programme's integration that have worked. */
+/** Parts of a programme's integration that have worked at least once. */
 export interface IntegrationChecks {
 	hasKey: boolean;
 	hasSignedRequest: boolean;
 	/**
-	 * Whether a pixel call has counted. It counts if the shop's server confirmed it, or if the programme does not park
-	 * pixel reports.
+	 * Whether a pixel call has counted as a sale. It has if the shop's server confirmed it, or if the programme does
+	 * not park pixel reports.
 	 */
 	hasPixel: boolean;
 	hasCallback: boolean;

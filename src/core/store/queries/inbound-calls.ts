@@ -1,4 +1,4 @@
-// The log of inbound calls. It has every sale report and pixel call, accepted or refused, with its outcome.
+// Log of inbound calls. It has every sale report and pixel call, accepted or refused, with its outcome.
 
 import type { Db } from "../store.ts";
 import { type ListPage, type PageRequest, readListPage, walkNewest } from "./list-page.ts";
@@ -16,7 +16,6 @@ export interface InboundFilter extends PageRequest {
 
 export type ListedCall = Awaited<ReturnType<ReturnType<typeof selectCalls>["execute"]>>[number];
 
-/** Returns a page of calls, the newest first. */
 export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {
 	const { kind, result, requestId } = filter;
 	const matches = (row: ListedCall) =>
@@ -29,8 +28,8 @@ export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<L
 }
 
 /**
- * Returns whether a call was accepted. The outcome word decides, because a browser always gets the pixel's image with
- * status 200.
+ * Returns whether a call was accepted. The HTTP status cannot show this, because a browser always gets the pixel's
+ * image with status 200.
  */
 export function resultOf({ outcome }: { outcome: string }): InboundResult {
 	// Outcome words are in capital letters, and fault codes are not.

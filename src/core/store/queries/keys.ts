@@ -8,7 +8,7 @@ import type { ApiKeysTable } from "../tables/programmes.ts";
 export type ApiKey = Selectable<ApiKeysTable>;
 
 export interface ListedKey extends ApiKey {
-	/** E-mail address of the person who issued the key, or null if it was issued on the command line. */
+	/** Email address of the person who issued the key, or null if the key was issued on the command line. */
 	issuerEmail: string | null;
 	issuerKind: PersonKind | null;
 }
@@ -17,7 +17,7 @@ export async function insertApiKey(db: Db, key: Insertable<ApiKeysTable>): Promi
 	await db.insertInto("api_keys").values(key).execute();
 }
 
-/** Returns whether the key was not revoked and its programme was not archived. */
+/** Returns whether the key is neither revoked nor of an archived programme. */
 export async function mayKeyListen(db: Db, id: number): Promise<boolean> {
 	const query = db
 		.selectFrom("api_keys")
@@ -29,7 +29,7 @@ export async function mayKeyListen(db: Db, id: number): Promise<boolean> {
 	return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Returns the revoked key, or undefined if the programme has no such key or it was already revoked. */
+/** Revokes a key. Returns the key, or undefined if the programme has no such key or the key was already revoked. */
 export async function revokeApiKey(
 	db: Db,
 	programmeId: number,
@@ -53,7 +53,7 @@ export async function lowerApiKey(trx: Db, id: number): Promise<void> {
 	await trx.updateTable("api_keys").set({ key_right: "report" }).where("id", "=", id).execute();
 }
 
-/** Lists all usable keys, and after them the newest revoked ones up to a limit, so that no key in use is left out. */
+/** Lists all usable keys, followed by the newest revoked keys up to a limit, so that no key in use is left out. */
 export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ListedKey[]> {
 	const ofProgramme = db
 		.selectFrom("api_keys")
@@ -70,8 +70,8 @@ export async function listApiKeys(db: Db, programmeId: number, maxRevoked: numbe
 export type IssuedApiKey = Awaited<ReturnType<typeof listKeysIssuedBy>>[number];
 
 /**
- * Lists usable keys that a person issued, in one programme, or in all if `programmeId` is null. They are sorted by id,
- * which is also the order in which they are locked.
+ * Lists usable keys that a person issued, in one programme, or in all programmes if `programmeId` is null. They are
+ * sorted by id, which is also the order in which they are locked.
  */
 export async function listKeysIssuedBy(db: Db, personId: number, programmeId: number | null) {
 	return db
@@ -90,7 +90,6 @@ export async function countUsableKeys(db: Db, programmeId: number): Promise<numb
 	return (await listApiKeys(db, programmeId, 0)).length;
 }
 
-/** Counts all keys, including revoked ones. */
 export async function countKeys(db: Db, programmeId: number): Promise<number> {
 	const { count } = await db
 		.selectFrom("api_keys")

@@ -1,41 +1,40 @@
-// Checks the rules that the rows of every database must keep, whoever wrote them and however they were restored. Each
-// rule is checked by one statement for each range of ids. A statement sees a single moment of a database in use, takes
-// a fraction of a second, and holds no rows in memory.
+// Checks rules that the rows of every database must satisfy, whichever program wrote them and however they were
+// restored. Each rule is checked by one statement for each range of ids. A statement sees a single snapshot of a
+// database in use, takes a fraction of a second, and holds no rows in memory.
 
 import { type RawBuilder, sql } from "kysely";
 import { IMPORTED_STATUSES, type LivedMove, moveRule } from "../../domain/conversion.ts";
 import type { Db, Store } from "../store.ts";
 
-/** A rule that some rows break. */
 export interface BrokenRule {
-	/** Description of the problem that follows the number of rows, such as "rows of the queue have no event". */
+	/** Description of the problem. It follows the number of rows, for example "rows of the queue have no event". */
 	problem: string;
 	count: number;
-	/** Ids of the first few rows that break the rule. */
 	examples: readonly number[];
 }
 
 export interface LedgerReport {
-	/** Number of rules that were checked. */
 	rules: number;
 	broken: readonly BrokenRule[];
 }
 
-/** A rule of the core, or one that a module adds. */
 export interface LedgerRule {
 	problem: string;
-	/** The table and the column whose ranges are checked. The column must be the first of an index. */
+	/** Table, and the column whose values are checked in ranges. An index must begin with this column. */
 	table: string;
 	key: string;
-	/** The FROM clause, in which `r` is the row. */
+	/** FROM clause of the check, in which `r` is the row to be checked. */
 	from: string;
 	/** Condition for rows that break the rule. */
 	where: string;
-	/** Number of ids in a range, if checking one of them reads many rows. The default is `IDS_AT_ONCE`. */
+	/** Number of ids in a range, for a rule that reads many rows to check one id. The default is `IDS_AT_ONCE`. */
 	idsAtOnce?: number;
 	/** Column that identifies a row that breaks the rule. The default is `key`. */
 	shown?: string;
-	/** Name of the migration that added what the rule reads. A backup from before it is not checked. */
+	/**
+	 * Name of the migration that added the columns or tables that the rule reads. Backups from before that migration
+	 * are not checked.
+	 */
 	since?: string;
 }
 
@@ -45,7 +44,6 @@ export interface LedgerRule {
  */
 const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
-/** Name of the migration that added the rates of sales and the history of rates. */
 export const RATES_ON_RECORD = "rates on record";
 
 const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly LivedMove[];
@@ -54,19 +52,22 @@ const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(
 const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then ${statusSql(move)}`).join(" ")} end`;
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${IMPORTED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
-/** Condition for an event `r` that tells a partner about a sale. */
+/** SQL condition for an event `r` that tells a partner about a sale. */
 export const IS_FOR_PARTNER =
 	"exists (select 1 from receivers partner where partner.id = r.receiver_id and partner.kind = 'partner')";
 
-/** Number and run of the newest attempt of the delivery `r`, or null if it was never tried. */
+/**
+ * SQL for the number of the newest attempt of the delivery `r`, and for its run. Both are null if the delivery was
+ * never tried.
+ */
 const NEWEST_SEQ = "(select max(newest.seq) from attempts newest where newest.delivery_id = r.id)";
 const NEWEST_RUN = "(select max(newest.run) from attempts newest where newest.delivery_id = r.id)";
-/** Condition for an attempt `a` that was answered with 2xx. */
+/** SQL condition for an attempt `a` that was answered with 2xx. */
 const SUCCEEDED = "(a.http_status is not null and a.http_status between 200 and 299)";
 
 /**
- * Invariants 1 to 3, 5 and 12 of ARCHITECTURE.md, as far as rows can show them and as far as the core keeps them. Modules
- * add rules of their own.
+ * Rules for invariants 1 to 3, 5 and 12 of ARCHITECTURE.md, as far as rows can show violations and the core is
+ * responsible. Modules add further rules.
  */
 export const CORE_RULES: readonly LedgerRule[] = [
 	{
@@ -186,8 +187,8 @@ export function rangesOf(table: string, key = "id"): Pick<LedgerRule, "table" | 
 }
 
 /**
- * Checks the rules, which are reported in their order. A service may use the database meanwhile, because each statement is
- * independent of the others.
+ * Checks the rules and reports them in the given order. A service may use the database at the same time, because each
+ * statement is independent of the others.
  */
 export async function checkRules(
 	{ db }: Pick<Store, "db">,
@@ -246,7 +247,10 @@ async function checkRanges(
 	return { problem, count, examples };
 }
 
-/** Returns SQL for the status after the move. A move that leaves the status as it is may start from several. */
+/**
+ * Returns SQL for the status after the move. For a move that does not change the status, the SQL accepts every status
+ * from which the move may start.
+ */
 function statusSql(move: LivedMove): string {
 	const { from, to } = moveRule(move);
 	if (to !== null) return `'${to}'`;

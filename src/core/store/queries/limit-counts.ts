@@ -1,4 +1,4 @@
-// Counts the uses of rate limits. Each subject has one row, which all processes share.
+// Counts uses of what rate limits allow. Each subject has one row, which all processes share.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
@@ -8,7 +8,7 @@ export interface LimitCount {
 	endsAtMs: number;
 }
 
-/** Returns the number of uses by subject. Subjects whose window has ended are left out. */
+/** Returns the numbers of uses by subject. Subjects whose time window has ended are left out. */
 export async function readUses(
 	db: Db,
 	subjects: readonly string[],
@@ -24,8 +24,9 @@ export async function readUses(
 }
 
 /**
- * Counts one use. Returns false and changes nothing if the maximum is reached. A new window begins if the last one has
- * ended. All of this is one statement, so that two requests at once cannot both take the last use.
+ * Counts one use. Returns false and changes nothing if the maximum is reached. If the last time window has ended, a
+ * new window begins. A single statement does all of this, so that two concurrent requests cannot both take the last
+ * use.
  */
 export async function countUse(
 	db: Db,
@@ -43,7 +44,6 @@ export async function countUse(
 	return rows.length > 0;
 }
 
-/** Takes back one use that was counted. */
 export async function uncountUse(db: Db, subject: string): Promise<void> {
 	await db
 		.updateTable("limit_counts")
@@ -53,7 +53,6 @@ export async function uncountUse(db: Db, subject: string): Promise<void> {
 		.execute();
 }
 
-/** Resets the count of a subject to zero. */
 export async function resetUses(db: Db, subject: string): Promise<void> {
 	await db.deleteFrom("limit_counts").where("subject", "=", subject).execute();
 }

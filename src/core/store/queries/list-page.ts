@@ -1,5 +1,5 @@
-// Reads one page of a list. A list is read in the order of an index, and a page reads a limited number of rows. So a
-// page costs the same among a thousand rows and among a million.
+// Reads one page of a list. A list is read in the order of an index, and a page reads a limited number of rows, so it
+// costs the same among a thousand rows and among a million.
 
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
@@ -12,31 +12,35 @@ export interface ListPage<Row> {
 	/** True if the page ended because it had read the maximum number of rows. More rows may follow. */
 	isPartial: boolean;
 	/**
-	 * Number of rows of the whole list, or more than `MOST_COUNTED` if there are more. Undefined on later pages, if nobody
-	 * asked for it, and if counting would read more than the list's own index.
+	 * Number of rows of the whole list, or more than `MOST_COUNTED` if there are more. Undefined on later pages, if the
+	 * caller did not ask for a count, or if counting would read more than the list's own index.
 	 */
 	count?: number | undefined;
 }
 
-/** Largest number of rows that a list counts. Counting to here takes a millisecond or two in an index. */
+/** Largest number of rows that a list counts. Counting that many entries of an index takes a millisecond or two. */
 export const MOST_COUNTED = 1_000;
 
-/** Position and size of a page. */
 export interface PageRequest {
-	/** `next` of the previous page. Omitted for the first page. */
+	/** Value of `next` from the previous page, or undefined for the first page. */
 	after?: Cursor | undefined;
-	/** Maximum number of rows on the page. */
 	limit: number;
-	/** True if the first page is to say how many rows the list has. */
+	/** True if the first page must also count the rows of the list. */
 	isCounted?: boolean | undefined;
 }
 
 export interface ListWalk<Row> {
-	/** Returns the rows after a position in the order of the list, and the position to continue from, or null at the end. */
+	/**
+	 * Returns the rows after a position in the order of the list, and the position from which to continue, or null at
+	 * the end of the list.
+	 */
 	read(after: Cursor | undefined, limit: number): Promise<{ rows: readonly Row[]; next: Cursor | null }>;
-	/** Checks the filters that the index does not contain. Omitted if every row belongs to the list. */
+	/** Checks the filters that the index cannot check. Omitted if every row belongs to the list. */
 	matches?: ((row: Row) => boolean) | undefined;
-	/** Counts the rows that `read` returns, up to the limit or a little further. Omitted if an index alone cannot do it. */
+	/**
+	 * Counts the rows that `read` returns, up to the limit or a little further. Omitted if counting needs more than an
+	 * index.
+	 */
 	count?: ((limit: number) => Promise<number>) | undefined;
 	cursorOf(row: Row): Cursor;
 }
@@ -52,7 +56,7 @@ export async function readListPage<Row>(walk: ListWalk<Row>, request: PageReques
 	return isCounted ? { ...page, count: await countList(walk, page) } : page;
 }
 
-/** Counts the rows of a list from its first page. */
+/** Counts the rows of a list, using its first page if that has all of them. */
 async function countList<Row>({ matches, count }: ListWalk<Row>, { rows, next }: ListPage<Row>) {
 	if (next === null) return rows.length;
 	// Rows that are checked one by one would have to be read to be counted.
@@ -96,7 +100,7 @@ export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row
 	} while (after !== undefined);
 }
 
-/** What a walk may have beside the function that reads its rows. */
+/** Optional parts of a walk, in addition to the function that reads its rows. */
 type WalkParts<Row> = Pick<ListWalk<Row>, "matches" | "count">;
 
 /** Reads a page of a list that is sorted by id. `read` returns rows with an id below `beforeId`, the newest first. */
@@ -116,7 +120,7 @@ export function readNewestFirst<Row extends { id: number }>(
 type Rows<Tables extends keyof Schema, Row> = SelectQueryBuilder<Schema, Tables, Row>;
 
 /**
- * Creates a walk through the rows of a query, the newest first. `id` is the column of the row's id, such as
+ * Creates a walk through the rows of a query, the newest first. `id` names the column with the row's id, such as
  * "statements.id". The same query counts the rows, unless `isCountable` is false.
  */
 export function walkNewest<Tables extends keyof Schema, Row extends { id: number }>(
@@ -134,7 +138,7 @@ export function walkNewest<Tables extends keyof Schema, Row extends { id: number
 	return walkOf(read, (row) => ({ at: row.id, id: row.id }), isCountable ? { matches, count } : { matches });
 }
 
-/** Counts the rows of a query, which has a limit. */
+/** Counts the rows of a query that has a limit. */
 export async function countRows<Tables extends keyof Schema, Row>(
 	db: Db,
 	few: Rows<Tables, Row>,
@@ -142,7 +146,7 @@ export async function countRows<Tables extends keyof Schema, Row>(
 	return countFound(db, sql`${few.clearSelect().select(sql.lit(1).as("one"))}`);
 }
 
-/** Counts the rows of a query in SQL, which has a limit. */
+/** Counts the rows of an SQL query that has a limit. */
 export async function countFound(db: Db, few: RawBuilder<unknown>): Promise<number> {
 	const { rows } = await sql<{ count: number }>`select count(*) as count from (${few}) as few`.execute(db);
 	return rows[0]?.count ?? 0;

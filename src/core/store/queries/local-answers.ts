@@ -1,4 +1,4 @@
-// Data of `ringback listen`, which is who reads the event stream of a receiver and how the developer's own server answered
+// Data of `ringback listen`: who reads the event stream of a receiver, and how the developer's own server answered
 // the events.
 
 import { announcedBy } from "../../domain/conversion.ts";
@@ -8,14 +8,13 @@ import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 
 export interface ReportedAnswer extends LocalAnswer {
-	/** The public id of the conversion. */
 	conversionId: string;
 	event: EventName;
 }
 
 export type StoredLocalAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[number];
 
-/** Notes that a stream of this receiver's events is open now. */
+/** Stores that a stream of this receiver's events is open now. */
 export async function storeListener(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
 	await db
 		.insertInto("listeners")
@@ -30,8 +29,8 @@ export async function storeListener(db: Db, receiverId: ReceiverId, nowMs: numbe
 }
 
 /**
- * Notes that a stream was closed. If another stream of the receiver is open, it is noted again when it next reports
- * that it is open.
+ * Stores that a stream was closed. If the receiver has another open stream, the next report of that stream stores it
+ * as open again.
  */
 export async function storeListenerEnd(db: Db, receiverId: ReceiverId, nowMs: number): Promise<void> {
 	await db
@@ -50,7 +49,7 @@ export async function findListener(db: Db, receiverId: ReceiverId) {
 		.executeTakeFirst();
 }
 
-/** Returns the events of a programme's conversions that were announced, as `cnv_… conversion.approved`. */
+/** Returns the events of a programme's conversions that were announced, in the form `cnv_… conversion.approved`. */
 export async function findAnnounced(
 	db: Db,
 	programmeId: number,
@@ -92,7 +91,7 @@ export async function listNewestAnswers(db: Db, receiverId: ReceiverId, limit: n
 }
 
 /**
- * Returns the latest answer to each event, in the order in which the answers came. Uses the index
+ * Returns the latest answer to each event, in the order in which the answers arrived. Uses the index
  * local_answers_by_conversion.
  */
 export async function listAnswersOf(

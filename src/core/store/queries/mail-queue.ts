@@ -1,5 +1,5 @@
-// The queue of mails. A mail is stored before it is sent, so that a restart loses none. Several processes send each
-// mail once, because a process claims it by changing its due time.
+// Queue of mails. A mail is stored before it is sent, so that a restart loses no mail. Several processes share the
+// queue without sending a mail twice, because a process claims a mail by changing its due time.
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "../store.ts";
@@ -11,7 +11,7 @@ export async function insertMail(db: Db, mail: Insertable<MailQueueTable>): Prom
 	await db.insertInto("mail_queue").values(mail).execute();
 }
 
-/** Returns the mail that has been due for longest. */
+/** Returns the mail that has been due for the longest time. */
 export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | undefined> {
 	return db
 		.selectFrom("mail_queue")
@@ -23,8 +23,8 @@ export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | u
 }
 
 /**
- * Claims a mail. Returns false if another process was faster. After `untilMs` another process may claim it, in case
- * this one dies.
+ * Claims a mail. Returns false if another process was faster. After `untilMs` another process may claim the mail, in
+ * case this process dies.
  */
 export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number): Promise<boolean> {
 	const { numUpdatedRows } = await db
@@ -39,8 +39,8 @@ export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number)
 export type MailEnd = { sent_at_ms: number } | { given_up_at_ms: number; refusal: string };
 
 /**
- * Deletes the text of a mail that was sent or given up. The row stays for a while, because the System page shows it and
- * because the next mail on the same topic must keep its distance from it.
+ * Deletes the text of a mail that was sent or given up. The row stays for a while, because the System page shows it
+ * and because it determines the earliest time of the next mail on the same topic.
  */
 export async function finishMail(db: Db, id: number, end: MailEnd): Promise<void> {
 	await db
@@ -69,7 +69,7 @@ const STATE_COLUMNS = [
 	"refusal",
 ] as const;
 
-/** The state of a mail, without its text. */
+/** State of a mail, without its text. */
 export type MailState = Pick<QueuedMail, (typeof STATE_COLUMNS)[number]>;
 
 /**
@@ -87,7 +87,8 @@ export async function listUnsentMails(db: Db, limit: number): Promise<MailState[
 }
 
 /**
- * Maximum number of mails that are read for a topic. It is larger than the number that is written at the same moment.
+ * Maximum number of mails that are read for a topic. It is larger than the number of mails that are written for a
+ * topic at the same moment.
  */
 const MAX_ON_TOPIC = 200;
 

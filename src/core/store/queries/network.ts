@@ -1,6 +1,6 @@
-// The network's own row. Its brand can be chosen only until a shop has a signing secret, because from then on the shop
-// may check header names that contain the brand. The secret of the sample programme does not count, because only the
-// network's staff use it. It counts as soon as somebody is added to the sample programme.
+// The network's own row. The brand can be chosen only until a shop has a signing secret, because from then on the
+// shop may check header names that contain the brand. The secret of the sample programme does not fix the brand,
+// because only the network's staff use it. It does so as soon as somebody is added to the sample programme.
 
 import type { Selectable, Updateable } from "kysely";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
@@ -30,13 +30,11 @@ const COLUMNS = [
 	"set_up_ended_at_ms",
 ] as const satisfies (keyof NetworkTable)[];
 
-/** The network's settings, without the picture data of the logo. */
+/** Network's settings, without the picture data of the logo. */
 export type NetworkSettings = Selectable<Pick<NetworkTable, (typeof COLUMNS)[number]>>;
 
 export interface NetworkRow extends NetworkSettings {
-	/** Receiver of the sample programme, or null if there is no sample programme. */
 	sample_receiver_id: ReceiverId | null;
-	/** Id of any programme of the installation, or null if there is none. */
 	programme_id: number | null;
 }
 
@@ -56,7 +54,7 @@ export async function findNetwork(db: Db): Promise<NetworkRow> {
 		.executeTakeFirstOrThrow();
 }
 
-/** Locks the network's row. A transaction that makes a signing secret also waits for this lock (see `fixBrand`). */
+/** Locks the network's row. A transaction that creates a signing secret also waits for this lock (see `fixBrand`). */
 export async function lockNetwork(trx: Db): Promise<Locked<NetworkSettings>> {
 	const network = await lockRow(trx, trx.selectFrom("network").select(COLUMNS));
 	if (network === undefined) throw new Error("the network's row is made with the schema");
@@ -64,8 +62,8 @@ export async function lockNetwork(trx: Db): Promise<Locked<NetworkSettings>> {
 }
 
 /**
- * Fixes the brand, in the transaction that stores a signing secret for this programme. If nobody has chosen a brand, the
- * default becomes the brand for good. The sample programme does not fix the brand.
+ * Fixes the brand, in the transaction that stores a signing secret for this programme. If nobody has chosen a brand,
+ * it is fixed to the default brand. The sample programme does not fix the brand.
  */
 export async function fixBrand(trx: Db, { public_id }: Pick<Programme, "public_id">): Promise<void> {
 	await trx
@@ -82,14 +80,14 @@ export async function fixBrand(trx: Db, { public_id }: Pick<Programme, "public_i
 		.execute();
 }
 
-/** Notes that this programme is the sample of the set-up, in the transaction that inserts it. */
+/** Stores that this programme is the sample programme, in the transaction that inserts it. */
 export async function storeSample(trx: Db, { public_id }: Pick<Programme, "public_id">): Promise<void> {
 	await trx.updateTable("network").set({ sample_programme: public_id }).execute();
 }
 
 /**
- * Stores the brand that RINGBACK_BRAND gives, so that the brand stays when the setting is removed later. If a different
- * brand is stored and receivers may already rely on it, nothing changes and that brand is returned.
+ * Stores the brand that RINGBACK_BRAND gives, so that the brand stays when the setting is removed later. If a
+ * different brand is stored and receivers may already rely on it, nothing changes and the stored brand is returned.
  */
 export async function keepGivenBrand(
 	store: Pick<Store, "db" | "transact">,
@@ -106,7 +104,7 @@ export async function keepGivenBrand(
 	});
 }
 
-/** Changes the network's only row. The locked row serves only as proof that the caller has read it under its lock. */
+/** Changes the network's only row. The parameter with the locked row proves that the caller holds the lock. */
 export async function changeNetworkRow(
 	trx: Db,
 	_network: Locked<NetworkSettings>,
@@ -124,7 +122,7 @@ export interface Logo {
 	bytes: Uint8Array;
 }
 
-/** Returns the logo with this hash, or undefined if the current logo has another one. */
+/** Returns the logo with this hash, or undefined if the current logo has another hash. */
 export async function findLogo(db: Db, hash: string): Promise<Logo | undefined> {
 	const found = await db
 		.selectFrom("network")

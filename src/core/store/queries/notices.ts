@@ -13,8 +13,8 @@ import { type ListPage, type PageRequest, readListPage, walkNewest } from "./lis
 export type Notice = Selectable<NoticesTable>;
 
 /**
- * Consecutive failed attempts of one receiver. The outcome is that of the last final failure, or of the last attempt if
- * there was no final failure.
+ * Consecutive failed attempts of one receiver. The outcome is that of the last final failure, or of the last attempt
+ * if no delivery has finally failed.
  */
 export type FailedAttempts = Pick<
 	Notice,
@@ -30,22 +30,23 @@ const LAST_FAILURE = [
 	"last_detail",
 ] as const;
 
-/** An open notice of failing callbacks. */
 export interface OpenTrouble extends WatchedTrouble {
 	id: number;
 	receiverId: ReceiverId;
-	/** Time at which the notice became visible, or null while it is only watched. */
+	/** Time at which the notice was published, or null while it is only watched. */
 	toldAtMs: number | null;
 	/** Time of the last mail about the receiver's callbacks, or null. */
 	lastMailedAtMs: number | null;
 }
 
-/** Maximum number of rows in one statement. It keeps the number of values far below the limit of either database. */
+/**
+ * Maximum number of rows in one statement. It keeps the number of parameters far below the limit of either database.
+ */
 const ROWS_A_STATEMENT = 500;
 
 /**
- * Adds failures to the open notice of each receiver, or opens a notice that is only watched. There is at most one entry
- * for each receiver.
+ * Adds failures to the open notice of each receiver. If a receiver has none, it opens a notice that is only watched.
+ * `failed` must have at most one entry for each receiver.
  */
 export async function addFailures(
 	trx: Db,
@@ -97,7 +98,7 @@ function upsert(
 		.execute();
 }
 
-/** Makes notices visible and their mail due. The code that sends mails keeps the interval between two mails. */
+/** Publishes notices and makes their mail due. The code that sends mails keeps the interval between two mails. */
 export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
 	await trx
 		.updateTable("notices")
@@ -110,8 +111,8 @@ export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: numbe
 }
 
 /**
- * Makes the notice visible that has been watched longest, if it was opened at or before the given time. Returns false
- * if there is no such notice.
+ * Publishes the notice that has been watched for the longest time, if it was opened at or before the given time.
+ * Returns false if no such notice exists.
  */
 export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number): Promise<boolean> {
 	// The condition is repeated, because on PostgreSQL another process may have changed the row after the subquery found it.
@@ -131,7 +132,7 @@ export async function forgetWatched(db: Db, openedUntilMs: number): Promise<void
 		and receiver_id in (select id from receivers where endpoint_id is null)`.execute(db);
 }
 
-/** Ends open notices and resolves to those that were visible. Notices that were only watched are removed. */
+/** Ends open notices and resolves to those that were published. Notices that were only watched are removed. */
 export async function endTroubles(
 	trx: Db,
 	receiverIds: readonly ReceiverId[],
@@ -176,14 +177,14 @@ export async function addRecoveries(
 		.execute();
 }
 
-/** A notice with the delivery that failed last. Pages show a watched notice only as part of the present health. */
+/** Notice with the delivery that failed last. Pages show a watched notice only as part of the present health. */
 export interface ShownNotice extends Notice {
-	/** The delivery whose attempt failed last, or null if there was none or it has been pruned. */
+	/** Public id of the delivery whose attempt failed last, or null if there is none or it has been pruned. */
 	lastDeliveryPublicId: string | null;
 	lastEvent: EventName | null;
-	/** Order of that delivery's conversion, or null for a partner, who must not see it. */
+	/** Order of the conversion of the last failed delivery. Null for a partner, who must not see order ids. */
 	lastOrderId: string | null;
-	/** Public id of that delivery's conversion. */
+	/** Public id of the conversion of the last failed delivery. */
 	lastConversionId: string | null;
 }
 
@@ -209,8 +210,8 @@ function selectNotices(db: Db) {
 }
 
 /**
- * Lists visible notices of failing callbacks, the newest first. The end of a trouble is shown with it, so notices of a
- * recovery, which exist for the mail, are left out.
+ * Lists published notices of failing callbacks, the newest first. Notices of a recovery are left out. They exist for
+ * the mail, and each notice of failing callbacks shows its end anyway.
  */
 export async function listNotices(
 	db: Db,
@@ -245,7 +246,7 @@ export interface ReceiverToMail {
 	sinceMs: number | null;
 }
 
-/** Returns the receiver whose mail has been due longest, and since when. */
+/** Returns the receiver whose mail has been due for the longest time, and since when. */
 export async function findReceiverToMail(db: Db, nowMs: number): Promise<ReceiverToMail | undefined> {
 	return db
 		.selectFrom("notices")
@@ -272,8 +273,8 @@ export async function findNoticesToMail(db: Db, receiverId: ReceiverId): Promise
 }
 
 /**
- * Marks notices as mailed, in the transaction that writes the mail. It stores the number of failures that the mail mentions,
- * so that failures added meanwhile are mentioned in the next mail.
+ * Marks notices as mailed, in the transaction that writes the mail. The number of failures that the mail mentions is
+ * stored, so that the next mail mentions failures added meanwhile.
  */
 export async function markMailed(
 	trx: Db,
@@ -295,7 +296,7 @@ export async function markMailed(
 }
 
 /**
- * Notes that the mail server refused the mail to this reader. The notice keeps this fact longer than the mail queue
+ * Stores that the mail server refused the mail to this reader. The notice keeps this fact longer than the mail queue
  * does.
  */
 export async function storeMailRefusal(
@@ -314,7 +315,7 @@ export async function storeMailRefusal(
 
 /**
  * Claims the next mail about a receiver. Returns false if any process has mailed about the receiver since the given
- * time, so that mails keep their interval.
+ * time, so that the minimum interval between mails is kept.
  */
 export async function claimNoticeMail(
 	trx: Db,
@@ -341,7 +342,7 @@ export async function postponeNoticeMail(trx: Db, receiverId: ReceiverId, untilM
 		.execute();
 }
 
-/** Claims the mail to staff about failing shops. Returns false if one was sent since the given time. */
+/** Claims the mail to staff about failing shops. Returns false if such a mail was sent since the given time. */
 export async function claimStaffMail(trx: Db, notSinceMs: number, nowMs: number): Promise<boolean> {
 	const { numUpdatedRows } = await trx
 		.updateTable("network")

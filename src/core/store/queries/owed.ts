@@ -4,32 +4,25 @@ import { sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Db } from "../store.ts";
 
-/** A receiver of callbacks, which is the shop of a programme or a partner. */
 export interface OwedReceiver {
-	/** Public id and name of the programme or partner. */
 	publicId: string;
 	name: string;
-	/** The current URL, or null if there is none. */
 	url: string | null;
-	/** Number of pending deliveries, without those of a removed Postback URL. */
+	/** Number of pending deliveries. Deliveries of a removed Postback URL are not included. */
 	waiting: number;
 	/** Number of deliveries of a removed Postback URL, which are cancelled instead of sent. */
 	toCancel: number;
-	/** Creation time of the receiver's oldest pending delivery. */
 	oldestAtMs: number;
-	/** Time at which the receiver's next attempt is due. */
 	nextDueAtMs: number;
 }
 
 export interface OwedDelivery {
 	publicId: string;
-	/** Name of the programme or partner. */
 	receiverName: string;
 	/** Order of the conversion, or null for a test callback to a partner. */
 	orderId: string | null;
 	event: EventName;
 	dueAtMs: number;
-	/** Number of attempts so far. */
 	attempts: number;
 }
 

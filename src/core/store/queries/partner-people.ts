@@ -1,5 +1,3 @@
-// The people who sign in for a partner.
-
 import { NO_ID } from "../no-id.ts";
 import type { Db } from "../store.ts";
 import type { Partner } from "../tables/partners.ts";
@@ -25,7 +23,7 @@ export async function signsInFor(db: Db, partnerId: number, personId: number): P
 }
 
 /**
- * Returns the partners that this person signs in for, including those whose partnerships have all ended. Archived
+ * Returns the partners for which this person signs in, including those whose partnerships have all ended. Archived
  * partners come last.
  */
 export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
@@ -39,7 +37,6 @@ export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 		.execute();
 }
 
-/** Returns the e-mail addresses of the people who sign in for a partner. */
 export async function listPartnerEmails(db: Db, partnerId: number): Promise<string[]> {
 	const people = await db
 		.selectFrom("partner_people")
@@ -51,20 +48,18 @@ export async function listPartnerEmails(db: Db, partnerId: number): Promise<stri
 	return people.map(({ email }) => email);
 }
 
-/** Returns the ids of the people who sign in for a partner. */
 export async function listPartnerPeopleIds(db: Db, partnerId: number): Promise<number[]> {
 	const people = db.selectFrom("partner_people").select("person_id").where("partner_id", "=", partnerId);
 	return (await people.orderBy("person_id").execute()).map(({ person_id }) => person_id);
 }
 
-/** Returns the number of people who sign in for a partner. */
 export async function countPartnerPeople(db: Db, partnerId: number): Promise<number> {
 	const people = db.selectFrom("partner_people").where("partner_id", "=", partnerId);
 	return (await people.select(({ fn }) => fn.countAll<number>().as("people")).executeTakeFirstOrThrow())
 		.people;
 }
 
-/** Returns whether the person has a role in a programme that the partner brings sales to, or brought sales to. */
+/** Returns whether the person has a role in a programme for which the partner brings or brought sales. */
 export async function hasRoleInProgrammeOf(db: Db, partnerId: number, personId: number): Promise<boolean> {
 	const found = await db
 		.selectFrom("partnerships")
@@ -77,7 +72,7 @@ export async function hasRoleInProgrammeOf(db: Db, partnerId: number, personId: 
 	return found !== undefined;
 }
 
-/** Returns whether the person signs in for a partner that brings sales to the programme, or brought sales to it. */
+/** Returns whether the person signs in for a partner that brings or brought sales to the programme. */
 export async function signsInForPartnerOf(db: Db, programmeId: number, personId: number): Promise<boolean> {
 	const found = await db
 		.selectFrom("partner_people")

@@ -1,4 +1,4 @@
-// Partners. partner-people.ts has the people who sign in for them.
+// Queries about partners. The people who sign in for partners are in partner-people.ts.
 
 import { type Insertable, sql } from "kysely";
 import { isPartnerId } from "../../domain/id.ts";
@@ -38,7 +38,10 @@ export async function findPartnersByPublicId(db: Db, publicIds: readonly string[
 	return db.selectFrom("partners").selectAll().where("public_id", "in", publicIds).execute();
 }
 
-/** Finds partners by their whole name, without archived ones. Names are not unique, so one can find several partners. */
+/**
+ * Finds partners by their whole name. Archived partners are left out. Names are not unique, so a name can find
+ * several partners.
+ */
 export async function findPartnersByName(db: Db, names: readonly string[]): Promise<Partner[]> {
 	if (names.length === 0) return [];
 	const partners = db.selectFrom("partners").selectAll().where("name", "in", names);
@@ -61,13 +64,13 @@ export async function updatePartner(
 
 export interface PartnerFilter {
 	search?: string | undefined;
-	/** Whether archived partners are listed. By default they are not. */
+	/** Whether archived partners are listed. By default they are left out. */
 	archived?: "no" | "only" | "too" | undefined;
 }
 
 /**
- * Lists partners, the newest first. `search` is a part of the name, or a whole public id, which also finds a partner
- * that is archived.
+ * Lists partners, the newest first. `search` is a part of the name, or a whole public id, which finds archived
+ * partners, too.
  */
 export function listPartners(
 	db: Db,
@@ -94,7 +97,6 @@ export function listPartners(
 	);
 }
 
-/** Counts all partners, including archived ones. */
 export async function countPartners(db: Db): Promise<number> {
 	const { partners } = await db
 		.selectFrom("partners")

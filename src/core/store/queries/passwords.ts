@@ -1,10 +1,10 @@
-// The passwords of people. A person without a row here cannot sign in, because they have not accepted their invitation
-// yet or their access has ended.
+// Passwords of people. A person without a row in this table cannot sign in, because they have not accepted their
+// invitation yet or their access has ended.
 
 import type { Db } from "../store.ts";
 
 /**
- * Sets a person's first password, or replaces it. The caller must end the sessions that the old password opened
+ * Sets or replaces a person's password. The caller must end the sessions that were opened with the old password
  * (people/end-access).
  */
 export async function setPassword(

@@ -1,4 +1,4 @@
-// People who sign in, which are those of shops and partners and the network's staff.
+// People who sign in: those of shops and partners, and the network's staff.
 
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
@@ -10,16 +10,17 @@ import type { PeopleTable } from "../tables/people.ts";
 export type Person = Selectable<PeopleTable>;
 
 /**
- * SQL condition that a person can sign in. It is the rule for news by mail: people who have not joined yet, such as
- * those whom an import added, and people whose access has ended get none. The company's sign-in also needs a password.
+ * SQL condition that a person can sign in. News is mailed only to such people, and not to people who have not joined
+ * yet, such as those added by an import, or whose access has ended. Sign-in with the company's account also requires
+ * that the person has a password.
  */
 export const CAN_SIGN_IN = sql<boolean>`(people.deactivated_at_ms is null
 	and exists (select 1 from passwords where passwords.person_id = people.id))`;
 
-/** SQL for the time zone of times in mails to a person. It is the network's if the person has chosen none. */
+/** SQL for the time zone of times in mails to a person. It is the network's time zone if the person has chosen none. */
 export const MAIL_ZONE = sql<string>`coalesce(people.zone, (select time_zone from network))`;
 
-/** Returns the time zone of times in a mail to this address, which may belong to nobody. */
+/** Returns the time zone of times in a mail to this address, which may belong to no account. */
 export async function findMailZone(db: Db, email: string): Promise<string> {
 	const { rows } = await sql<{
 		zone: string;
@@ -59,8 +60,7 @@ export function lockPerson(
 }
 
 /**
- * Changes a person. Before a change of the address, the caller must check under the access lock that nobody else has
- * it.
+ * Changes a person. Before changing the address, the caller must check under the access lock that nobody else has it.
  */
 export async function updatePerson(
 	trx: Db,
@@ -70,21 +70,20 @@ export async function updatePerson(
 	await trx.updateTable("people").set(change).where("id", "=", id).execute();
 }
 
-/** A person as the pages list them. */
 export interface ListedPerson {
-	/** Id of the person. Null for an address that an owner invited, which may or may not have an account. */
+	/** Id of the person, or null for an address that an owner invited, which may or may not have an account. */
 	id: number | null;
 	/** Role in the programme, or the role that the invitation gives. Null for staff. */
 	role: ProgrammeRole | null;
 	publicId: string;
 	email: string;
-	/** Name of the person. Empty until they have joined. */
+	/** Name of the person, which is empty until they have joined. */
 	name: string;
 	hasPassword: boolean;
 	hasAuthenticator: boolean;
-	/** Time at which the link that was sent to the person expires, or null if there is no link. */
+	/** Time at which the link that was sent to the person expires, or null if no link was sent. */
 	linkEndsAtMs: number | null;
-	/** Whether a link of this person was withdrawn because the access of its maker or of its recipient ended. */
+	/** Whether a link to this person was withdrawn, because the access of its creator or of its recipient ended. */
 	isLinkWithdrawn: boolean;
 	deactivatedAtMs: number | null;
 }
@@ -100,7 +99,6 @@ export function listProgrammePeople(db: Db, programmeId: number, nowMs: number):
 	return listPeople(db, nowMs, programmeId, isListed);
 }
 
-/** Lists the people who sign in for a partner. */
 export function listPartnerPeople(db: Db, partnerId: number, nowMs: number): Promise<ListedPerson[]> {
 	const isListed = sql`p.id in (select person_id from partner_people where partner_id = ${partnerId})`;
 	return listPeople(db, nowMs, null, isListed);

@@ -14,7 +14,6 @@ export interface ListedProgramme {
 	currency: string;
 	hasUrl: boolean;
 	failingSinceMs: number | null;
-	/** Number of conversions that wait for a decision, counted up to WAITING_COUNTED. */
 	waiting: number;
 	archivedAtMs: number | null;
 }
@@ -25,7 +24,7 @@ export interface ListedProgramme {
  */
 export const WAITING_COUNTED = 1_000;
 
-/** SQL expressions for the list keys of conversions of the programme `p` that wait for a decision. */
+/** SQL expressions for the list keys that conversions of the programme `p` have while they wait for a decision. */
 const WAITING_KEYS = kindsOf({ status: "RECORDED", isTest: false }).map(
 	(kind) => sql`p.id * ${sql.lit(KINDS_PER_PROGRAMME)} + ${sql.lit(kind)}`,
 );
@@ -37,13 +36,12 @@ const ID_PREFIX = "prg_";
 export interface ProgrammeFilter extends PageRequest {
 	/** Person whose programmes are listed. By default all programmes are listed. */
 	personId?: number | undefined;
-	/** True for archived programmes of the network. By default its list has the others. */
+	/** True to list the network's archived programmes. By default the others are listed. */
 	isArchived?: boolean | undefined;
-	/** Text to search for, which is a part of the name (compared by foldText) or a whole public id. */
+	/** Text to search for. It is a part of the name (compared by foldText) or a whole public id. */
 	search?: string | undefined;
 }
 
-/** Lists programmes, the newest first. */
 export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListPage<ListedProgramme>> {
 	return readNewestFirst(filter, (beforeId, limit) => readProgrammes(db, filter, beforeId, limit), {
 		async count(limit) {
@@ -54,14 +52,17 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
 	});
 }
 
-/** Returns the condition on the programmes `p`, or for a search by name the ids that it finds. */
+/**
+ * Returns the condition on the programmes `p`. If a name is searched for, the condition lists the ids that were
+ * found.
+ */
 async function findMatching(
 	db: Db,
 	{ personId, isArchived = false, search }: ProgrammeFilter,
 	beforeId: number,
 	limit: number,
 ): Promise<RawBuilder<boolean> | readonly number[]> {
-	// People of a shop keep their archived programmes in their list, because they may still need what is in them.
+	// Archived programmes stay in the list of their shop's people, who may still need the data in them.
 	const state = isArchived
 		? sql<boolean>`p.archived_at_ms is not null`
 		: sql<boolean>`p.archived_at_ms is null`;
@@ -94,15 +95,15 @@ async function readProgrammes(
 }
 
 /**
- * Finds ids by a part of the name. It reads all names in the order of the primary key until the page is full, which is fast
- * enough because a network has thousands of programmes, not millions. Names are compared here and not in the database,
- * because SQLite lower-cases only ASCII letters and neither database folds accents as foldText does.
+ * Finds ids by a part of the name. The function reads all names in the order of the primary key until the page is
+ * full, which is fast enough because a network has thousands of programmes, not millions. The names are not compared
+ * by the database, because SQLite lower-cases only ASCII letters and neither database folds accents as foldText does.
  */
 export async function findByName(
 	db: Db,
-	/** Table that is searched. `only` can refer to it as `p`. */
+	/** Table that is searched. The condition `only` refers to it as `p`. */
 	table: "programmes" | "partners",
-	/** Condition on the rows, or null for all. */
+	/** Additional condition on the rows, or null. */
 	only: RawBuilder<boolean> | null,
 	search: string,
 	beforeId: number,

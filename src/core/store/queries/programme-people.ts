@@ -1,4 +1,4 @@
-// The people of a programme and their roles, and the people who are mailed about it.
+// People of a programme, their roles, and the people who are mailed about the programme.
 
 import { type Expression, type SqlBool, sql } from "kysely";
 import type { MailKind } from "../../domain/notice.ts";
@@ -32,7 +32,6 @@ export interface RoleInProgramme {
 	archivedAtMs: number | null;
 }
 
-/** Lists all roles of a person, in the order of the programmes' ids. */
 export async function listRolesOf(db: Db, personId: number): Promise<RoleInProgramme[]> {
 	return db
 		.selectFrom("programme_people")
@@ -70,7 +69,6 @@ export async function findProgrammeOf(
 	return { programme, role };
 }
 
-/** Returns the person's role in the programme, or undefined if they have none. */
 export async function findRole(
 	db: Db,
 	programmeId: number,
@@ -85,7 +83,7 @@ export async function findRole(
 	return row?.role;
 }
 
-/** Adds a person to a programme. A person who has a role there already keeps it. */
+/** Adds a person to a programme. If the person already has a role there, the role does not change. */
 export async function addToProgramme(
 	db: Db,
 	programmeId: number,
@@ -153,14 +151,12 @@ export async function hasOtherOwner(trx: Db, programmeId: number, personId: numb
 	return row !== undefined;
 }
 
-/** A recipient of a mail. */
 export interface Addressee {
 	email: string;
-	/** Time zone for times in the mail. */
 	zone: string;
 }
 
-/** Lists the addresses of a programme's owners, also of those who have not joined yet. */
+/** Lists the addresses of a programme's owners, including those who have not joined yet. */
 export async function listOwnerEmails(db: Db, programmeId: number): Promise<string[]> {
 	const owners = await db
 		.selectFrom("programme_people")
@@ -174,8 +170,8 @@ export async function listOwnerEmails(db: Db, programmeId: number): Promise<stri
 }
 
 /**
- * Lists the people with one of these roles who can sign in. If `kinds` is given, only those who want one of these kinds
- * of mail.
+ * Lists the people with one of these roles who can sign in. If `kinds` is given, people must want at least one of
+ * these kinds of mail.
  */
 export async function addresseesOf(
 	db: Db,
@@ -195,7 +191,8 @@ export async function addresseesOf(
 }
 
 /**
- * Lists the people of a partner who can sign in. If `kinds` is given, only those who want one of these kinds of mail.
+ * Lists the people of a partner who can sign in. If `kinds` is given, people must want at least one of these kinds of
+ * mail.
  */
 export async function addresseesOfPartner(
 	db: Db,
@@ -212,7 +209,6 @@ export async function addresseesOfPartner(
 	return (kinds === undefined ? all : all.where(wantsOneOf(kinds))).execute();
 }
 
-/** Returns the condition that a person wants mails of one of these kinds. */
 function wantsOneOf(kinds: readonly MailKind[]): Expression<SqlBool> {
 	return sql<boolean>`(${sql.join(
 		kinds.map((kind) => sql`${sql.ref(`people.mails_${kind}`)} = 1`),
@@ -221,8 +217,8 @@ function wantsOneOf(kinds: readonly MailKind[]): Expression<SqlBool> {
 }
 
 /**
- * Lists the staff who can sign in and want mails about failing callbacks. Returns an empty list if staff were mailed
- * after `notSinceMs`.
+ * Lists the staff who can sign in and want mails about failing callbacks. Returns an empty list if staff were already
+ * mailed after `notSinceMs`.
  */
 export async function findStaffToTell(db: Db, notSinceMs: number): Promise<Addressee[]> {
 	const { rows } =

@@ -1,5 +1,3 @@
-// Reads the rates of programmes over time.
-
 import { zeroIn } from "../../domain/money.ts";
 import type { ProgrammeRates } from "../../domain/rate.ts";
 import type { RateHistory } from "../../domain/rate-history.ts";
@@ -9,12 +7,10 @@ import { type Programme, readProgrammeRates } from "./programmes.ts";
 
 type Named = Pick<Programme, "id" | "currency">;
 
-/** Returns the rates of a programme over time. */
 export async function readProgrammeHistory(db: Db, programme: Named): Promise<RateHistory<ProgrammeRates>> {
 	return (await readProgrammeHistories(db, [programme])).get(programme.id) ?? [];
 }
 
-/** Returns the rates of several programmes over time, by the ids of the programmes. */
 export async function readProgrammeHistories(
 	db: Db,
 	programmes: readonly Named[],

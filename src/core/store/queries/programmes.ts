@@ -1,4 +1,4 @@
-// Programmes. Each has a receiver, which is its shop, and the receiver is read together with it.
+// Queries about programmes. A programme's shop is a receiver of callbacks, which is read together with the programme.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
 import { zeroIn } from "../../domain/money.ts";
@@ -11,14 +11,13 @@ import { insertShopReceiver, RECEIVER_COLUMNS, type ReceiverColumns } from "./re
 
 export type Programme = Selectable<ProgrammesTable> & ReceiverColumns;
 
-/** Inserts a programme with its receiver. Every programme has one, even before its shop has a Postback URL. */
+/** Inserts a programme with its receiver. A programme has a receiver even before its shop has a Postback URL. */
 export async function insertProgramme(trx: Db, programme: Insertable<ProgrammesTable>): Promise<Programme> {
 	if (!trx.isTransaction) throw new Error("a programme can be inserted only in a transaction");
 	const row = await trx.insertInto("programmes").values(programme).returningAll().executeTakeFirstOrThrow();
 	return { ...row, ...(await insertShopReceiver(trx, row.id)) };
 }
 
-/** Selects programmes, each with its receiver. */
 export function selectProgrammes(db: Db) {
 	return db
 		.selectFrom("programmes")
@@ -32,13 +31,11 @@ export async function findProgramme(db: Db, publicId: string): Promise<Programme
 	return found;
 }
 
-/** Returns the public id of the oldest programme. */
 export async function findFirstProgramme(db: Db): Promise<string | undefined> {
 	const query = db.selectFrom("programmes").select("public_id").orderBy("id").limit(1);
 	return (await query.executeTakeFirst())?.public_id;
 }
 
-/** Returns the currencies of all programmes, in alphabetical order. */
 export async function listCurrencies(db: Db): Promise<string[]> {
 	const query = db.selectFrom("programmes").select("currency").distinct().orderBy("currency");
 	return (await query.execute()).map(({ currency }) => currency);
@@ -49,7 +46,10 @@ export async function findProgrammesByPublicId(db: Db, publicIds: readonly strin
 	return selectProgrammes(db).where("programmes.public_id", "in", publicIds).execute();
 }
 
-/** Finds programmes by name, without archived ones. Names are not unique, so one name can find several programmes. */
+/**
+ * Finds programmes by name. Archived programmes are left out. Names are not unique, so one name can find several
+ * programmes.
+ */
 export async function findProgrammesByName(db: Db, names: readonly string[]): Promise<Programme[]> {
 	if (names.length === 0) return [];
 	return selectProgrammes(db)
@@ -65,7 +65,6 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Returns the names of programmes by their ids. */
 export async function findProgrammeNames(db: Db, ids: readonly number[]): Promise<Map<number, string>> {
 	if (ids.length === 0) return new Map();
 	const rows = await db.selectFrom("programmes").select(["id", "name"]).where("id", "in", ids).execute();
@@ -95,8 +94,8 @@ export async function listKeylessProgrammes(db: Db, limit: number): Promise<numb
 }
 
 /**
- * Rates of the programmes that were read. Callers are cached for a second, so many sales have the same row, and reading
- * its rates again for each sale would take 1 to 10 µs.
+ * Cached rates of programmes that were read. Callers are cached for a second, so many sales use the same row, and
+ * parsing its rates again for each sale would take 1 to 10 µs.
  */
 const ratesOfRows = new WeakMap<Selectable<ProgrammesTable>, ProgrammeRates>();
 
@@ -108,7 +107,7 @@ export function ratesOf(programme: Selectable<ProgrammesTable>): ProgrammeRates 
 	return rates;
 }
 
-/** Reads stored rates. `zero` is the amount 0 of the programme's currency. */
+/** Parses stored rates. `zero` is the amount 0 of the programme's currency. */
 export function readProgrammeRates(row: Pick<Programme, RateColumn>, zero: string): ProgrammeRates {
 	return {
 		commission: readRate(row.commission_rate, zero),
@@ -128,7 +127,7 @@ export async function updateProgramme(
 	await trx.updateTable("programmes").set(change).where("id", "=", id).execute();
 }
 
-/** Updates a programme, also its rates. New rates apply from `atMs` on. */
+/** Updates a programme, including its rates. New rates apply from `atMs` on. */
 export async function updateTerms(
 	trx: Db,
 	programme: Locked<Programme>,
@@ -146,8 +145,8 @@ export async function updateTerms(
 }
 
 /**
- * Locks the programme and its receiver. This lock also protects the programme's people, keys, secrets and Postback URL,
- * which change only while somebody holds it.
+ * Locks the programme and its receiver. The programme's people, keys, secrets and Postback URL change only under this
+ * lock, so it protects them, too.
  */
 export function lockProgramme(trx: Db, programmeId: number): Promise<Locked<Programme> | undefined> {
 	return lockRow(trx, selectProgrammes(trx).where("programmes.id", "=", programmeId));

@@ -24,20 +24,19 @@ const ENDED_LINKS_SHOWN_MS = 30 * DAY_MS;
  */
 export const MAILS_KEPT_MS = 7 * DAY_MS;
 
-/** One run of all rules. */
 export interface PruneRun {
 	store: Store;
 	clock: Clock;
 	nowMs: number;
-	/** Time before which records are old, by the retention time of the settings. */
+	/** Time before which records are old. It follows from the retention time in the settings. */
 	olderThanMs: number;
-	/** Years for which statements of erased partners keep their parties. */
+	/** Number of years for which statements of erased partners keep the data of their parties. */
 	statementYears: number;
 	isStopping: () => boolean;
 }
 
 export interface PruneRule {
-	/** What the rule removes, such as "deliveries". */
+	/** Name of the rows that the rule removes, such as "deliveries". */
 	name: string;
 	prune(run: PruneRun): Promise<unknown>;
 }
@@ -63,15 +62,14 @@ export const CORE_PRUNE_RULES: readonly PruneRule[] = [
 ];
 
 /**
- * Removes nonces that have expired and counts of rate limits whose window has ended. Strangers can cause many of these
- * rows, and they are valid only for minutes.
+ * Removes nonces that have expired and rate-limit counts whose time window has ended. Strangers can cause many of
+ * these rows, which are valid only for minutes.
  */
 export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from nonces where expires_at_ms < ${nowMs - CLOCK_MARGIN_MS}`.execute(db);
 	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
 }
 
-/** Removes expired sessions, sign-ins and links. */
 export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from sessions where expires_at_ms < ${nowMs}
 		or created_at_ms <= ${nowMs - MAX_SESSION_DAYS * DAY_MS}`.execute(db);
@@ -89,27 +87,23 @@ export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Prom
 	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
 }
 
-/** Removes keys that were kept for what has expired since. */
+/** Removes derived keys that were kept for texts which have expired since. */
 async function pruneKeptKeys({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from kept_keys where expires_at_ms < ${nowMs}`.execute(db);
 }
 
-/** Removes ended notices. */
 export async function pruneNotices({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
 		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
 }
 
-/** Removes old counts of callbacks. */
 export async function pruneCallbackCounts({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from callback_quarters where quarter_ms < ${olderThanMs}`.execute(db);
 }
 
 export type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
 
-/**
- * Calls `removeBatch` until that resolves to null or the process stops. Resolves to the total number of removed rows.
- */
+/** Calls `removeBatch` until it resolves to null or the process stops. Resolves to the total number of removed rows. */
 export async function removeInBatches(
 	clock: Clock,
 	isStopping: () => boolean,
@@ -126,10 +120,10 @@ export async function removeInBatches(
 }
 
 /**
- * Walks the rows in the order of their ids, in batches, and passes the old ones to `remove`. Ids rise with time, so the
- * walk ends after several batches without an old row. It does not end at the first young row, because a clock that was
- * ahead may have dated a few rows into the future. Each batch starts after the one before. If it started from the
- * beginning, PostgreSQL would read the rows again that this run has deleted.
+ * Walks the rows in the order of their ids, in batches, and passes the old rows to `remove`. Ids rise with time, so
+ * the walk ends after several batches without an old row. It does not end at the first young row, because a clock
+ * that was ahead may have dated a few rows in the future. Each batch starts after the previous batch. If it started
+ * from the beginning, PostgreSQL would read the rows again that this run has deleted.
  */
 function removeOldest<Row extends { id: number; atMs: number }>(
 	[{ db }, clock, olderThanMs, isStopping]: Pruning,
@@ -150,7 +144,7 @@ function removeOldest<Row extends { id: number; atMs: number }>(
 	});
 }
 
-/** Removes old deliveries with their events and attempts. Resolves to the number of deliveries. */
+/** Removes old deliveries with their events and attempts. Resolves to the number of removed deliveries. */
 export function pruneDeliveries(...pruning: Pruning): Promise<number> {
 	const [store, , olderThanMs] = pruning;
 	const all = sql<{ id: number; atMs: number }>`select id, created_at_ms as "atMs" from events`;
@@ -161,11 +155,11 @@ export function pruneDeliveries(...pruning: Pruning): Promise<number> {
 }
 
 /**
- * Removes those of the deliveries that ended before the given time, with their events and attempts. Returns their
- * number.
+ * Removes those of the deliveries that ended before the given time, with their events and attempts. Resolves to the
+ * number of removed deliveries.
  */
 async function removeDeliveries(trx: Db, ids: readonly number[], olderThanMs: number): Promise<number> {
-	// Nobody can resend a delivery between this lock and the commit.
+	// Until the commit, this lock prevents others from resending the deliveries.
 	const locked = await lockEvents(trx, ids);
 	if (locked.length === 0) return 0;
 	const ended = await trx
@@ -193,7 +187,7 @@ export function pruneLog(table: "inbound_calls" | "local_answers", ...pruning: P
 	});
 }
 
-/** Removes conversions that no server has confirmed, with their history. Resolves to their number. */
+/** Removes expired conversions, which no server has confirmed, with their history. Resolves to their number. */
 export function pruneExpired(...[store, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
 	return removeInBatches(clock, isStopping, async () => {
 		const ids = await longestExpired(store, olderThanMs);
@@ -219,8 +213,8 @@ async function longestExpired(store: Store, olderThanMs: number): Promise<number
 }
 
 /**
- * Returns the newest conversion and the one with the newest move. Both stay until there is a newer one, because SQLite
- * reuses the id of a deleted last row, and a listener's cursor must not be ahead of all moves.
+ * Returns the newest conversion, and the conversion with the newest move. Both must stay until there are newer ones,
+ * because SQLite reuses the id of a deleted last row, and a listener's cursor must not be ahead of all moves.
  */
 async function newestConversions(store: Store): Promise<number[]> {
 	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);
@@ -230,7 +224,7 @@ async function newestConversions(store: Store): Promise<number[]> {
 }
 
 async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
-	// Conversions are locked in the order of their ids, as every change locks them, so that two transactions cannot deadlock.
+	// Conversions are locked in the order of their ids, as in every change, so that two transactions cannot deadlock.
 	await trx
 		.selectFrom("conversions")
 		.select("id")

@@ -20,34 +20,33 @@ import type { AttemptResult } from "../tables/deliveries.ts";
 /** Time without a renewal after which an engine counts as silent. The next engine that notices this removes it. */
 export const SILENT_MS: number = 15 * SECOND_MS;
 
-/** The fields of a delivery that are needed to store its result. */
 export interface DeliveryInProgress {
 	id: number;
 	receiverId: ReceiverId;
-	/** Due time as it was read. A result is stored only if the row in the queue still has this due time. */
+	/** Due time that was read. A result is stored only if the row in the queue still has this due time. */
 	dueAtMs: number;
 	run: number;
-	/** Number of earlier attempts in the current run that count towards the maximum of seven. */
+	/** Number of earlier attempts in the current run that count towards the maximum of seven attempts. */
 	counted: number;
 	/** Number of the delivery's previous attempt, counted over all runs. It is 0 before the first attempt. */
 	seq: number;
 	eventBody: string;
 }
 
-/** A due row of the queue, with all fields that are needed to send it. */
+/** Due row of the queue, with all fields that are needed to send it. */
 export interface DueDelivery extends DeliveryInProgress {
 	endpointEpoch: number;
 	eventName: EventName;
 }
 
-/** The URL of a receiver's callbacks and the secret that signs them. */
+/** URL of a receiver's callbacks, and the secret that signs them. */
 export interface CallbackTarget {
 	receiverId: ReceiverId;
 	kind: ReceiverKind;
 	endpointId: number | null;
 	endpointEpoch: number;
 	url: string | null;
-	/** Form of the endpoint, or null if none is saved. */
+	/** Form of the callbacks to the saved URL, or null if no URL is saved. */
 	form: CallbackForm | null;
 	secretId: number | null;
 	sealedSecret: string | null;
@@ -55,7 +54,7 @@ export interface CallbackTarget {
 	isFailing: boolean;
 }
 
-/** The callback target of a programme's shop, and the programme's ids. Events contain the public id. */
+/** Callback target of a programme's shop, with the programme's ids. Events contain the public id. */
 export interface ShopTarget extends CallbackTarget {
 	programmeId: number;
 	publicId: string;
@@ -80,9 +79,11 @@ export const SHOP_TARGET_SELECT: string = `select p.id as "programmeId", p.publi
 /** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {
 	receiverIds: readonly ReceiverId[];
-	/** Earliest due time. */
 	dueAtMs: number;
-	/** The deliveries themselves, so that an engine of the same process can send them without reading the queue. */
+	/**
+	 * Deliveries with everything that is needed to send them, so that an engine of the same process need not read the
+	 * queue.
+	 */
 	ready?: ReadyDeliveries;
 }
 
@@ -112,7 +113,7 @@ export interface AttemptRecord extends AttemptTimings {
 export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 	| { kind: "finished"; state: "delivered" | "failed"; verdict: Verdict; attempt: AttemptRecord }
 	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord }
-	/** The URL that the delivery was created for has been removed. */
+	/** The Postback URL for which the delivery was created has been removed. */
 	| { kind: "cancelled" }
 );
 
@@ -131,11 +132,11 @@ export function countedQuarterMs(settlement: Settlement): number | null {
 
 /** Values that are stored for a settlement in `undelivered`, `queue` and `attempts`. */
 export interface SettledValues {
-	/** State of the new row in `undelivered`, or null if the delivery gets no such row. */
+	/** State for a new row in `undelivered`, or null if the delivery gets no such row. */
 	undeliveredState: "failed" | "cancelled" | null;
 	/** Next due time, or null if the row of the queue is deleted. */
 	dueAtMs: number | null;
-	/** Values of the attempt's columns, in the order of ATTEMPT_COLUMNS, or null if there was no attempt. */
+	/** Values of the attempt in the order of ATTEMPT_COLUMNS, or null if there was no attempt. */
 	attempt: readonly (string | number | null)[] | null;
 }
 
@@ -178,13 +179,13 @@ function attemptValues(delivery: DeliveryInProgress, attempt: AttemptRecord) {
 	];
 }
 
-/** Ownership of the slots, as one engine sees it. */
+/** Ownership of the slots, as seen by one engine. */
 export interface SlotOverview {
 	/** Number of engines that want slots, this one included. */
 	engines: number;
 	mine: readonly number[];
 	free: number;
-	/** Time until the engine that has been silent for longest may be removed, or null if there is no other engine. */
+	/** Time until the engine that has been silent for longest may be removed, or null if this is the only engine. */
 	nextSilentInMs: number | null;
 }
 
@@ -218,8 +219,8 @@ export interface FirstDue {
 
 export interface Renewal {
 	/**
-	 * Maximum number of requests in flight, or null for an engine that gives up its slots. The other engines then share
-	 * the slots without it.
+	 * Maximum number of requests in flight, or null for an engine that gives up its slots, so that the other engines
+	 * share them.
 	 */
 	mostInFlight: number | null;
 	nowMs: number;
@@ -238,18 +239,20 @@ export interface Queue {
 	 */
 	removeSilentEngines(trx: Db, nowMs: number): Promise<RemovedEngine[]>;
 	readSlots(trx: Db, engineId: number, nowMs: number): Promise<SlotOverview>;
-	/** Takes up to `count` free slots, and returns those that it got. Another engine may be faster. */
+	/** Takes up to `count` free slots, and returns those that were taken. Another engine may be faster. */
 	takeSlots(trx: Db, engineId: number, count: number): Promise<number[]>;
 	giveUpSlots(trx: Db, engineId: number, slots: readonly number[]): Promise<void>;
-	/** Removes the engine's row, and frees its slots. */
 	removeEngine(trx: Db, engineId: number): Promise<void>;
 	/**
-	 * Stores and counts results. Returns the ids of the deliveries whose row in the queue was still as it was read. Only
-	 * these were changed. On PostgreSQL it locks the engine's row itself, so it needs no transaction. It returns null and
-	 * writes nothing if that row is gone.
+	 * Stores and counts results. Returns the ids of the deliveries whose row in the queue was unchanged since it was
+	 * read. Only these deliveries were changed. On PostgreSQL the statement itself locks the engine's row, so it needs
+	 * no transaction. It returns null and writes nothing if that row is gone.
 	 */
 	settle(db: Db, engineId: number, settlements: readonly Settlement[]): Promise<ReadonlySet<number> | null>;
-	/** Returns the first row of each receiver of these slots. It uses the index to skip from receiver to receiver. */
+	/**
+	 * Returns the first queued row of each receiver of these slots. The query uses the index to skip from receiver to
+	 * receiver.
+	 */
 	readFirstDue(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
 	readDue(db: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;
 	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;

@@ -1,5 +1,5 @@
-// Writes the history of a programme's rates. A writer notes new rates before it updates the programme, because a trigger
-// notes each update that nobody has noted (schema/rates-on-record.ts).
+// Writes the history of a programme's rates. New rates must be stored in the history before the programme is updated,
+// because a trigger stores the rates of every update for which this was not done (schema/rates-on-record.ts).
 
 import type { Selectable } from "kysely";
 import type { Db } from "../store.ts";
@@ -7,7 +7,7 @@ import type { ProgrammeRatesTable } from "../tables/programmes.ts";
 
 type ProgrammeRow = Selectable<ProgrammeRatesTable>;
 
-/** Notes that these rates apply from `atMs` on. The caller holds the lock of the programme. */
+/** Stores that these rates apply from `atMs` on. The caller must hold the lock of the programme. */
 export async function storeProgrammeRates(
 	trx: Db,
 	programme_id: number,
@@ -31,8 +31,8 @@ export async function storeProgrammeRates(
 }
 
 /**
- * Returns the time from which new rates apply. Rates that lasted no time at all are replaced. If the clock was set back,
- * the new rates still come after those before them.
+ * Returns the time from which new rates apply. Rates that applied for no time are replaced. If the clock was set
+ * back, the new rates still come after the previous rates.
  */
 export function beginOfRates(newest: { from_ms: number } | undefined, atMs: number): number {
 	if (newest === undefined || newest.from_ms <= atMs) return atMs;

@@ -1,5 +1,3 @@
-// Receivers of callbacks and their Postback URLs.
-
 import type { Selectable } from "kysely";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import { type Locked, lockRow } from "../locked.ts";
@@ -7,12 +5,11 @@ import type { Db } from "../store.ts";
 import type { EndpointsTable } from "../tables/receivers.ts";
 import { endTroubles } from "./notices.ts";
 
-/** The part of a receiver that is read together with its programme or partner. */
+/** Columns of a receiver that are read together with its programme or partner. */
 export interface ReceiverColumns {
 	receiver_id: ReceiverId;
-	/** Id of the current Postback URL, or null if there is none. */
 	endpoint_id: number | null;
-	/** Number that rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
+	/** Number that rises when the URL is removed. Pending deliveries with an older epoch are cancelled. */
 	endpoint_epoch: number;
 }
 
@@ -22,7 +19,6 @@ export const RECEIVER_COLUMNS = [
 	"receivers.endpoint_epoch",
 ] as const;
 
-/** Adds the receiver of a new programme, in the same transaction. */
 export async function insertShopReceiver(trx: Db, programmeId: number): Promise<ReceiverColumns> {
 	return trx
 		.insertInto("receivers")
@@ -31,12 +27,14 @@ export async function insertShopReceiver(trx: Db, programmeId: number): Promise<
 		.executeTakeFirstOrThrow();
 }
 
-/** Adds the receiver of a partner, in the transaction that saves its first endpoint and holds the partner's lock. */
+/**
+ * Adds the receiver of a partner, in the transaction that saves its first callback URL and holds the partner's lock.
+ */
 export async function insertPartnerReceiver(trx: Db, partnerId: number): Promise<void> {
 	await trx.insertInto("receivers").values({ kind: "partner", partner_id: partnerId }).execute();
 }
 
-/** Returns the receiver of a partner, or undefined if the partner never had an endpoint. */
+/** Returns the receiver of a partner, or undefined if the partner never had a callback URL. */
 export async function findPartnerReceiver(db: Db, partnerId: number): Promise<ReceiverColumns | undefined> {
 	return db
 		.selectFrom("receivers")
@@ -55,10 +53,9 @@ export function lockPartnerReceiver(
 	);
 }
 
-/** A URL that is saved, with the form of its callbacks and the chosen events. */
+/** Saved callback URL, with the form of its callbacks and the chosen events. */
 export type Endpoint = Pick<Selectable<EndpointsTable>, "url" | "form" | "events">;
 
-/** Saves the Postback URL. */
 export async function setEndpoint(
 	trx: Db,
 	{ receiver_id }: Locked<ReceiverColumns>,
@@ -74,7 +71,7 @@ export async function setEndpoint(
 }
 
 /**
- * Removes the Postback URL. After the commit no delivery of the old epoch is sent. This includes the event of a
+ * Removes the Postback URL. After the commit, no delivery of the old epoch is sent. This includes the event of a
  * transaction that still saw the URL, because the engine cancels deliveries of an older epoch.
  */
 export async function removeEndpoint(
@@ -95,7 +92,7 @@ export async function presentUrl(db: Db, receiverId: ReceiverId): Promise<string
 	return (await presentEndpoint(db, receiverId))?.url;
 }
 
-/** Returns the URL that is saved now with its choices, or undefined if there is none. */
+/** Returns the current URL with its form and events, or undefined if no URL is saved. */
 export async function presentEndpoint(db: Db, receiverId: ReceiverId): Promise<Endpoint | undefined> {
 	return db
 		.selectFrom("receivers")
@@ -117,7 +114,10 @@ export async function listUrls(db: Db, receiverId: ReceiverId, limit: number): P
 	return rows.map(({ url }) => url);
 }
 
-/** Notes the first successful callback of each receiver, in the transaction that stores its result. */
+/**
+ * Stores the time of the first successful callback of each receiver, in the transaction that stores the callback's
+ * result.
+ */
 export async function storeFirstCallback(
 	trx: Db,
 	receiverIds: readonly ReceiverId[],

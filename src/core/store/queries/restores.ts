@@ -1,5 +1,6 @@
-// Restores of the database. Payments that were recorded after the backup are not in it, so a statement that is to be paid
-// here may have been paid already. Staff compare payments with the bank and confirm that.
+// Restores of the database. Payments that were recorded after the backup are missing from it, so a statement that is
+// still to be paid according to the database may have been paid already. Staff compare the payments with the bank and
+// confirm that.
 
 import type { Selectable } from "kysely";
 import { type Locked, lockRows } from "../locked.ts";
@@ -8,13 +9,12 @@ import type { RestoresTable } from "../tables/network.ts";
 
 export type Restore = Selectable<RestoresTable>;
 
-/** The restores since which nobody has compared payments with the bank. */
+/** Restores after which nobody has compared payments with the bank yet. */
 export interface Uncompared {
-	/** Time of the earliest backup. Payments that were recorded after it may be missing. */
+	/** Time of the earliest backup that was restored. Payments that were recorded after it may be missing. */
 	asOfMs: number;
-	/** Time of the last restore. */
 	restoredAtMs: number;
-	/** Id of the last restore. A confirmation names it, so that it does not cover a later restore. */
+	/** Id of the last restore. The confirmation names it, so that it does not cover a later restore. */
 	lastId: number;
 }
 
@@ -25,7 +25,7 @@ export async function recordRestore(trx: Db, times: { asOfMs: number; restoredAt
 		.execute();
 }
 
-/** Returns null if payments were compared since the last restore, or if there was none. */
+/** Returns null if payments were compared since the last restore, or if the database was never restored. */
 export async function findUncompared(db: Db): Promise<Uncompared | null> {
 	const open = await db.selectFrom("restores").selectAll().where("compared_at_ms", "is", null).execute();
 	if (open.length === 0) return null;
@@ -36,7 +36,7 @@ export async function findUncompared(db: Db): Promise<Uncompared | null> {
 	};
 }
 
-/** Locks the restores up to `lastId` since which nobody has compared payments. */
+/** Locks the restores up to `lastId` after which nobody has compared payments yet. */
 export function lockUncompared(trx: Db, lastId: number): Promise<Locked<Restore>[]> {
 	const open = trx.selectFrom("restores").selectAll().where("compared_at_ms", "is", null);
 	return lockRows(trx, open.where("id", "<=", lastId).orderBy("id"));

@@ -1,5 +1,5 @@
-// All values that are sealed with the sealing key, wherever they are stored. A column that is missing in the list here
-// could not be read any more once the key was replaced, so a test compares the list with the tables.
+// All values that are sealed with the sealing key, wherever they are stored. If a column were missing from this list,
+// its values could no longer be opened after the key was replaced, so a test compares the list with the tables.
 
 import { sql } from "kysely";
 import { type OpeningKeys, openText, SEALED_FOR } from "../../domain/sealing.ts";
@@ -8,9 +8,9 @@ import type { Db, Schema } from "../schema/tables.ts";
 export interface SealedColumn {
 	table: keyof Schema;
 	column: string;
-	/** Integer column that names the row. */
+	/** Integer column that identifies the row. */
 	key: string;
-	/** SQL for the owner of the value, to whom it is bound. */
+	/** SQL for the owner to whom the value is bound. */
 	owner: string;
 	bind(owner: string): string;
 }
@@ -53,7 +53,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
 export interface SealedValue {
 	at: SealedColumn;
 	key: number;
-	/** Name to which the value is bound. */
+	/** Name of the owner to whom the value is bound. */
 	boundTo: string;
 	sealed: string;
 }
@@ -64,12 +64,12 @@ interface Row {
 	sealed: string;
 }
 
-/** Number of values that are read at once. Statements have the largest, with about a kilobyte. */
+/** Number of values that are read at once. The largest values are those of statements, with about a kilobyte. */
 const VALUES_AT_ONCE = 500;
 
 /**
- * Reads all sealed values in batches. A batch has values of one column only. A schema of an earlier version lacks some
- * of the tables, which are then left out.
+ * Reads all sealed values in batches. A batch has values of one column only. Tables that the schema of an earlier
+ * version lacks are left out.
  */
 export async function* readSealedValues(db: Db): AsyncGenerator<readonly SealedValue[]> {
 	for (const column of await presentColumns(db)) {
@@ -87,7 +87,6 @@ export async function* readSealedValues(db: Db): AsyncGenerator<readonly SealedV
 	}
 }
 
-/** Returns the newest value of each column. */
 export async function readNewestSealed(db: Db): Promise<SealedValue[]> {
 	const found: SealedValue[] = [];
 	for (const column of await presentColumns(db)) {
@@ -110,8 +109,8 @@ async function select(db: Db, at: SealedColumn, condition: ReturnType<typeof sql
 }
 
 /**
- * Locks values of one column, and returns them as they are now. Rows that another transaction has locked are left out.
- * So this never waits for a lock while it holds others, and cannot take part in a deadlock.
+ * Locks values of one column, and returns their present state. Rows that another transaction has locked are skipped,
+ * so this function never waits for a lock while it holds others, and cannot take part in a deadlock.
  */
 export async function lockFreeValues(
 	trx: Db,

@@ -1,6 +1,6 @@
-// Which key seals, as all processes see it. A transaction that seals something first reads this under a shared lock, and
-// `ringback rekey` replaces the key under an exclusive one. So once the replacement is committed, no transaction stores
-// anything that is sealed by the former key.
+// Stored state of which key seals, which all processes share. A transaction that seals something first reads this
+// state under a shared lock, and `ringback rekey` replaces the key under an exclusive lock. Once the replacement is
+// committed, no transaction stores anything that is sealed by the former key.
 //
 //   announce: next = new ──▶ replace: present = new, former = old ──▶ finish: nothing sealed by the former key is left
 
@@ -18,7 +18,7 @@ import { openValue, readNewestSealed } from "./sealed-values.ts";
 export type SealingKeyRow = Selectable<SealingKeyTable>;
 export type { KeptKind } from "../tables/sealing.ts";
 
-/** Thrown if this process does not know the key that seals. */
+/** Thrown if this process does not have the key that seals. */
 export class UnknownSealingKeyError extends Error {}
 
 export function readSealingKey(db: Db): Promise<SealingKeyRow> {
@@ -31,12 +31,15 @@ export async function lockSealingKey(trx: Db): Promise<Locked<SealingKeyRow>> {
 	return row;
 }
 
-/** Returns whether values that are sealed by the former key may be left. */
+/** Returns whether values that are sealed by the former key may still exist. */
 export function isReplacing({ former_id, resealed_at_ms }: SealingKeyRow): boolean {
 	return former_id !== null && resealed_at_ms === null;
 }
 
-/** The sealing key of each transaction that has read it. Its lock keeps it the same until the transaction ends. */
+/**
+ * Sealing keys of transactions that have read theirs. The shared lock keeps the key the same until the transaction
+ * ends.
+ */
 const keyOfTransaction = new WeakMap<Db, Uint8Array>();
 
 /** Returns the key with which the transaction must seal what it stores. */
@@ -51,8 +54,8 @@ export async function sealingKeyIn(trx: Db, keyRing: KeyRing): Promise<Uint8Arra
 }
 
 async function readPresentId(trx: Db, keyRing: KeyRing): Promise<string | null> {
-	// Nothing was sealed yet as far as this process knows. The key is then chosen under an exclusive lock, because two
-	// transactions that both hold a shared one could not take it.
+	// As far as this process knows, nothing was sealed yet. The key is then chosen under an exclusive lock, because two
+	// transactions that both hold a shared lock could not upgrade it.
 	if (keyRing.use.presentId === null) return null;
 	const { present_id } = await trx
 		.selectFrom("sealing_key")
@@ -74,8 +77,8 @@ function findKey(keyRing: KeyRing, id: string): Uint8Array {
 }
 
 /**
- * Stores which key seals, if that is not stored yet: in a new database the first key, and after an upgrade the one that
- * opens what is sealed. Returns its id.
+ * Stores which key seals, if that is not stored yet. In a new database it is the first key, and after an upgrade the
+ * key that opens the sealed values. Returns the id of the key.
  */
 export async function adoptKey(trx: Db, keyRing: KeyRing): Promise<string> {
 	const { present_id: stored } = await lockSealingKey(trx);
@@ -83,7 +86,7 @@ export async function adoptKey(trx: Db, keyRing: KeyRing): Promise<string> {
 		keyRing.follow({ ...keyRing.use, presentId: stored });
 		return stored;
 	}
-	// If nothing is sealed, a stored id is that of a key which was lost before it was used.
+	// If nothing is sealed, a stored id belongs to a key that was lost before it was used.
 	const presentId = await findKeyInUse(trx, keyRing);
 	await trx
 		.updateTable("sealing_key")
@@ -107,11 +110,11 @@ async function findKeyInUse(db: Db, keyRing: KeyRing): Promise<string> {
 	return keyIdOf(key);
 }
 
-// What processes read to follow a replacement.
+// State that processes read to follow a replacement of the sealing key.
 
 const KEPT = z.record(z.string(), z.string());
 
-/** Makes the key ring use the keys as the database says. Returns the state that it has read. */
+/** Makes the key ring use the keys that the database names. Returns the state that was read. */
 export async function followSealingKey(db: Db, keyRing: KeyRing): Promise<SealingKeyRow> {
 	const row = await readSealingKey(db);
 	const { present_id: presentId, former_id: formerId } = row;
@@ -128,7 +131,8 @@ function openKept(
 	const kept = new Map<string, Uint8Array[]>();
 	for (const { former_id, kind, sealed } of rows) {
 		const text = openText(ring, SEALED_FOR.keptKeys(`${former_id} ${kind}`), sealed);
-		// Without its key a cookie, a cursor or a click ID is not recognized, as if it were another installation's.
+		// If its key is missing, a cookie, a cursor or a click ID is not recognized, as if another installation had made
+		// it.
 		if (text === null) continue;
 		for (const [use, key] of Object.entries(KEPT.parse(JSON.parse(text)))) {
 			kept.set(use, [...(kept.get(use) ?? []), Buffer.from(key, "base64")]);
@@ -139,17 +143,16 @@ function openKept(
 
 export type ProcessKeys = Selectable<ProcessesTable>;
 
-/** Lists the processes with the keys that they know. */
 export function listProcessKeys(db: Db): Promise<ProcessKeys[]> {
 	return db.selectFrom("processes").selectAll().orderBy("started_at_ms").execute();
 }
 
-/** Stores which keys a process knows, so that `ringback rekey` can wait until all know the new one. */
+/** Stores which keys a process knows. `ringback rekey` waits until all processes know the new key. */
 export async function storeKnownKeys(db: Db, instance: string, knownKeys: string): Promise<void> {
 	await db.updateTable("processes").set({ known_keys: knownKeys }).where("instance", "=", instance).execute();
 }
 
-// The steps of a replacement.
+// The following functions are the steps of a replacement.
 
 export async function announceKey(trx: Db, _: Locked<SealingKeyRow>, nextId: string): Promise<void> {
 	await trx.updateTable("sealing_key").set({ next_id: nextId, changes: sql`changes + 1` }).execute();
@@ -178,12 +181,11 @@ export async function finishReplacing(trx: Db, _: Locked<SealingKeyRow>, nowMs: 
 
 export interface NewKeptKeys {
 	kind: KeptKind;
-	/** The keys by their uses. */
 	keys: ReadonlyMap<string, Uint8Array>;
 	expiresAtMs: number | null;
 }
 
-/** Stores derived keys of a former sealing key. `seal` binds a text to its owner. */
+/** Stores derived keys of a former sealing key. `seal` encrypts a text and binds it to its owner. */
 export async function keepKeys(
 	trx: Db,
 	formerId: string,
@@ -200,7 +202,7 @@ export async function keepKeys(
 		};
 	});
 	if (rows.length === 0) return;
-	// A key may become a former one for the second time. What was kept of it is then replaced.
+	// A key may become the former key for the second time. Its derived keys that were stored then are replaced.
 	await trx
 		.deleteFrom("kept_keys")
 		.where("former_id", "=", formerId)
@@ -213,7 +215,10 @@ export async function keepKeys(
 	await trx.insertInto("kept_keys").values(rows).execute();
 }
 
-/** Removes what is kept for click IDs of former keys, which then credit nobody. Returns whether there was anything. */
+/**
+ * Removes the stored keys for click IDs of former sealing keys. Sales after such clicks are then credited to nobody.
+ * Returns whether any key was removed.
+ */
 export async function endKeptClicks(trx: Db, _: Locked<SealingKeyRow>): Promise<boolean> {
 	const { numDeletedRows } = await trx
 		.deleteFrom("kept_keys")

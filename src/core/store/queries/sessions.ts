@@ -3,7 +3,7 @@
 
 import type { Db } from "../store.ts";
 
-/** Maximum age of a session, however much it is used, so that a stolen session ends by itself. */
+/** Maximum age of a session, however much it is used, so that a stolen session ends even if the thief uses it. */
 export const MAX_SESSION_DAYS = 30;
 
 export interface Session {
@@ -11,7 +11,7 @@ export interface Session {
 	personId: number;
 	/** Whether the person has an authenticator that is turned on. */
 	hasAuthenticator: boolean;
-	/** Time at which the person signed in. It stays when the session gets a new id and token. */
+	/** Time at which the person signed in. It does not change when the session gets a new id and token. */
 	createdAtMs: number;
 	lastUsedAtMs: number;
 	expiresAtMs: number;
@@ -88,7 +88,7 @@ export async function storeSessionUse(
 		.execute();
 }
 
-/** Returns whether the session still exists and belongs to the person. If so, they have not been signed out. */
+/** Returns whether the session still exists and belongs to the person, so that they have not been signed out. */
 export async function isSessionOf(trx: Db, id: string, personId: number): Promise<boolean> {
 	const row = await trx
 		.selectFrom("sessions")
@@ -103,7 +103,7 @@ export async function endSession(trx: Db, id: string): Promise<void> {
 	await trx.deleteFrom("sessions").where("id", "=", id).execute();
 }
 
-/** Ends all sessions of a person, except one if its id is given. Returns the number of sessions that ended. */
+/** Ends all sessions of a person, except the one with the given id. Returns the number of sessions that ended. */
 export async function endSessions(trx: Db, personId: number, exceptId = ""): Promise<number> {
 	const { numDeletedRows } = await trx
 		.deleteFrom("sessions")
@@ -128,7 +128,7 @@ export async function insertChallenge(
 		.execute();
 }
 
-/** Returns the id of the person who must enter a code, or undefined if the sign-in has expired or ended. */
+/** Returns the person who must enter a code, or undefined if the sign-in has expired or ended. */
 export async function findChallengedPerson(
 	db: Db,
 	tokenHash: string,
@@ -147,7 +147,7 @@ export async function endChallenge(trx: Db, tokenHash: string): Promise<void> {
 	await trx.deleteFrom("sign_in_challenges").where("token_hash", "=", tokenHash).execute();
 }
 
-/** Ends all sign-ins of a person that wait for a code. They were begun with nothing but a password. */
+/** Ends all sign-ins of a person that wait for a code, because they were begun with only a password. */
 export async function endChallenges(trx: Db, personId: number): Promise<void> {
 	await trx.deleteFrom("sign_in_challenges").where("person_id", "=", personId).execute();
 }

@@ -1,4 +1,4 @@
-// One-time sign-in links. A transaction that makes, uses or withdraws a link must hold the access lock.
+// One-time sign-in links. A transaction that creates, uses or withdraws a link must hold the access lock.
 
 import { type Insertable, type NotNull, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
@@ -7,19 +7,21 @@ import type { SignInLinkPurpose, SignInLinksTable, Withdrawal } from "../tables/
 
 export type SignInLink = Selectable<SignInLinksTable>;
 /**
- * An invitation that an owner sent. It names a role, and is for an e-mail address that may or may not have an account.
+ * Invitation that an owner sent. It names a role, and is addressed to an email address that may or may not have an
+ * account.
  */
 export type ProgrammeInvitation = SignInLink & { email: string; role: ProgrammeRole };
-/** An invitation that a partner's people sent to an e-mail address, which may or may not have an account. */
+/** Invitation that a partner's people sent to an email address, which may or may not have an account. */
 export type PartnerInvitation = SignInLink & { email: string };
 
 /** Maximum number of invitations on a page, so that one page lists all of them. */
 const MAX_INVITATIONS_LISTED = 500;
 
 /**
- * Takes the access lock. It must be the first lock of every transaction that makes or uses a sign-in link, signs a
- * person in, or ends somebody's access. These transactions are short. They run one after the other and cannot deadlock.
- * So a link can be used only before the access of its maker ends, and nobody can make one after their access has ended.
+ * Takes the access lock. It must be the first lock of every transaction that creates or uses a sign-in link, signs a
+ * person in, or ends somebody's access. These transactions are short. The lock makes them run one after the other, so
+ * they cannot deadlock. A link can therefore be used only before the access of its creator ends, and nobody can
+ * create a link after their access has ended.
  */
 export async function lockAccess(trx: Db): Promise<void> {
 	await trx
@@ -83,7 +85,8 @@ export async function removeFirstStaffLink(trx: Db): Promise<void> {
 }
 
 /**
- * Lists owners' invitations, the oldest first. Expired and withdrawn ones are included, so that they can be sent again.
+ * Lists owners' invitations, the oldest first. Expired and withdrawn invitations are included, so that they can be
+ * sent again.
  */
 export async function listProgrammeInvitations(db: Db, programmeId: number): Promise<ProgrammeInvitation[]> {
 	return programmeInvitations(db, programmeId).orderBy("id").limit(MAX_INVITATIONS_LISTED).execute();
@@ -104,8 +107,8 @@ export async function isInvitedTo(db: Db, programmeId: number, email: string): P
 }
 
 /**
- * Returns whether an owner has invited the address to a programme that the partner brings sales to, or brought sales
- * to, even if the invitation has expired.
+ * Returns whether an owner has invited the address to a programme for which the partner brings or brought sales, even
+ * if the invitation has expired.
  */
 export async function isInvitedToProgrammeOf(db: Db, partnerId: number, email: string): Promise<boolean> {
 	const found = await db
@@ -143,7 +146,7 @@ export async function removeProgrammeInvitation(
 	return numDeletedRows > 0n;
 }
 
-/** Lists the invitations to a partner, the oldest first. Expired and withdrawn ones are included. */
+/** Lists the invitations to a partner, the oldest first. Expired and withdrawn invitations are included. */
 export async function listPartnerInvitations(db: Db, partnerId: number): Promise<PartnerInvitation[]> {
 	return partnerInvitations(db, partnerId).orderBy("id").limit(MAX_INVITATIONS_LISTED).execute();
 }
@@ -172,7 +175,6 @@ export async function removePartnerInvitation(trx: Db, partnerId: number, email:
 
 export interface WithdrawnSignInLink {
 	purpose: SignInLinkPurpose;
-	/** E-mail address of the recipient. */
 	email: string;
 	programmeId: number | null;
 }
@@ -183,8 +185,8 @@ interface OpenSignInLink extends WithdrawnSignInLink {
 }
 
 /**
- * Ends every link that this person made, and every link that was made for them. Invitations to other people stay on the list
- * as withdrawn, so that somebody else can send them again.
+ * Ends every link that this person created, and every link that was created for them. Invitations to other people
+ * stay on the list as withdrawn, so that somebody else can send them again.
  */
 export async function withdrawSignInLinks(
 	trx: Db,
@@ -193,7 +195,7 @@ export async function withdrawSignInLinks(
 ): Promise<WithdrawnSignInLink[]> {
 	const links = await findSignInLinksOf(trx, person, nowMs);
 	const ends = Object.groupBy(links, ({ purpose, personId, email }) => {
-		// A link for this person alone is deleted. An owner's invitation stays on that owner's list as withdrawn.
+		// A link for only this person is deleted. An owner's invitation stays on that owner's list as withdrawn.
 		if (!purpose.endsWith("_invitation") || personId === person.id) return "gone";
 		return email === person.email ? "with_recipient" : "with_maker";
 	});
@@ -211,8 +213,8 @@ export function findSignInLinksOf(db: Db, person: { id: number; email: string },
 }
 
 /**
- * Withdraws the links that this person made for one programme. They stay on the list, so that somebody else can send
- * them again.
+ * Withdraws the links that this person created for one programme. The links stay on the list, so that somebody else
+ * can send them again.
  */
 export async function withdrawSignInLinksInto(
 	trx: Db,

@@ -33,8 +33,8 @@ export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTabl
 }
 
 /**
- * Returns the secrets with which a request to us may be signed. These are each receiver's active secret, its prepared
- * one, and replaced ones that are still in their grace period. The newest comes first.
+ * Returns the secrets with which a request to us may be signed, the newest first. These are each receiver's active
+ * secret, its prepared secret, and replaced secrets that are still in their grace period.
  */
 export async function findUsableSecrets(
 	db: Db,
@@ -146,13 +146,16 @@ function secretsOf(db: Db, receiverId: ReceiverId) {
 /** A prepared secret, with the programme or the partner of its receiver. */
 export type PreparedSecret = SigningSecret & { programme_id: number | null; partner_id: number | null };
 
-/** Programme or partner to which a list of prepared secrets is limited. By default it has the secrets of all. */
+/**
+ * Programme or partner to which a list of prepared secrets is limited. By default, the secrets of all programmes and
+ * partners are listed.
+ */
 export interface PreparedSecretScope {
 	programmeId?: number | null;
 	partnerId?: number | null;
 }
 
-/** Returns secrets that the person prepared and that are neither activated nor discarded. */
+/** Returns secrets that the person prepared and that were neither activated nor discarded. */
 export async function listSecretsPreparedBy(
 	db: Db,
 	personId: number,
@@ -178,8 +181,8 @@ function selectPreparedBy(
 		db
 			.selectFrom("signing_secrets")
 			.selectAll()
-			// These are subqueries, because the rows of a join would be locked too. Use cases lock a receiver before its
-			// secrets.
+			// The programme and partner are subqueries, because the rows of a join would be locked, too. Use cases lock a
+			// receiver before its secrets.
 			.select((eb) => {
 				const receiver = eb
 					.selectFrom("receivers")
@@ -206,7 +209,7 @@ function selectPreparedBy(
 }
 
 /**
- * Activates the prepared secret. The active one is replaced first, so that at every moment at most one secret is
+ * Activates the prepared secret. The active secret is replaced first, so that at every moment at most one secret is
  * active.
  */
 export async function activatePrepared(

@@ -16,7 +16,7 @@ type SlotQueue = Pick<
 >;
 
 export function createSlotQueue(
-	/** Returns the time by the database's clock if it has one, or else `nowMs`. */
+	/** Returns the time of the database's clock if it has one, or else `nowMs`. */
 	now: (nowMs: number) => RawBuilder<number>,
 	takeFreeRows: RawBuilder<unknown>,
 	lockRow: RawBuilder<unknown>,

@@ -1,4 +1,4 @@
-// The state of the installation for the checks, and the small tables in which each process records it.
+// State of the installation for the checks, and the small tables in which each process records its state.
 
 import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
@@ -11,28 +11,28 @@ import { findUncompared, type Uncompared } from "./restores.ts";
 import { isReplacing, readSealingKey } from "./sealing-key.ts";
 
 export interface SystemReading {
-	/** Schema version of the database, and the newest one that this program knows. */
+	/** Schema version of the database, and the newest version that this program knows. */
 	schema: { version: number; known: number };
-	/** Time at which the database was created, or null if it is not known. */
+	/** Time at which the database was created, or null if it is unknown. */
 	createdAtMs: number | null;
 	processes: readonly ProcessRecord[];
 	chores: readonly ChoreRecord[];
-	/** The present hold of all callbacks, or null while callbacks are sent. */
+	/** Present hold of all callbacks, or null while callbacks are sent. */
 	pause: DeliveryPause | null;
 	backups: KnownBackups;
-	/** Time at which a replacement of the sealing key began that is not finished, or null. */
+	/** Time at which an unfinished replacement of the sealing key began, or null if there is none. */
 	rekeyingSinceMs: number | null;
-	/** The restores since which nobody has compared payments with the bank, or null. */
+	/** Restores after which nobody has compared payments with the bank yet, or null if there are none. */
 	uncompared: Uncompared | null;
 	/** Time zone of the network, for times in sentences. */
 	timeZone: string;
 }
 
-/** What is known of backups, of `ringback backup` and of other programs. */
+/** Last known backups, made by `ringback backup` or by other programs. */
 export interface KnownBackups {
-	/** The last one that succeeded, or null. Everything that was stored before `atMs` is in it. */
+	/** Last backup that succeeded, or null. It contains everything that was stored before `atMs`. */
 	last: { atMs: number; bytes: number | null; note: string | null } | null;
-	/** The last one that failed, or null if one has succeeded since. */
+	/** Last backup that failed, or null if a backup has succeeded since. */
 	failed: { atMs: number; note: string | null } | null;
 }
 
@@ -85,7 +85,7 @@ function backupsOf(network: Pick<NetworkTable, (typeof BACKUP_COLUMNS)[number]>)
 	};
 }
 
-/** Records a backup that succeeded. Returns the time of the newest one, which may be another. */
+/** Records a backup that succeeded. Returns the time of the newest backup, which may be another one. */
 export async function recordBackup(
 	trx: Db,
 	{ atMs, bytes, note }: { atMs: number; bytes: number | null; note: string | null },
@@ -101,7 +101,7 @@ export async function recordBackup(
 	return atMs;
 }
 
-/** Records a backup that failed. Returns the time of the last one that succeeded, or null. */
+/** Records a backup that failed. Returns the time of the last backup that succeeded, or null. */
 export async function recordFailedBackup(
 	db: Db,
 	{ atMs, note }: { atMs: number; note: string | null },
@@ -114,7 +114,7 @@ export async function recordFailedBackup(
 	return succeededAtMs;
 }
 
-/** Saves the report of a process. `knownKeys` has the ids of the sealing keys that it knows. */
+/** Saves the report of a process. `knownKeys` contains the ids of the sealing keys that the process knows. */
 export async function saveProcess(
 	db: Db,
 	record: ProcessRecord,
@@ -142,7 +142,7 @@ async function listProcesses(db: Db): Promise<ProcessRecord[]> {
 	return db.selectFrom("processes").selectAll().orderBy("started_at_ms").orderBy("instance").execute();
 }
 
-/** Lists the records of all chores, without chores that this program does not know. */
+/** Lists the records of all chores. Chores that this program does not know are left out. */
 export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
 	const rows = await db.selectFrom("chores").selectAll().orderBy("name").execute();
 	return rows.flatMap(({ name, ...record }) => (isChoreName(name) ? [{ name, ...record }] : []));
@@ -169,7 +169,8 @@ export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs:
 }
 
 /**
- * Returns the columns that a report changes. The success of one process suffices, even if the chore failed in another.
+ * Returns the columns that a report changes. If one process succeeds, the chore counts as done, even if it failed in
+ * another process.
  */
 function changeOf(step: ChoreStep, nowMs: number): Partial<Omit<ChoresTable, "name" | "since_ms">> {
 	if (step === "begun") return {};

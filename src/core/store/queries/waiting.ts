@@ -4,7 +4,10 @@ import { addAmounts } from "../../domain/money.ts";
 import type { Db } from "../store.ts";
 import { readAllConversions } from "./conversion-list.ts";
 
-/** Returns a programme whose weekly mail is due, or undefined if there is none. Uses the index programmes_by_weekly_mail. */
+/**
+ * Returns a programme whose weekly mail is due, or undefined if no mail is due. Uses the index
+ * programmes_by_weekly_mail.
+ */
 export async function findProgrammeToRemind(db: Db, dueAtMs: number): Promise<number | undefined> {
 	const found = await db
 		.selectFrom("programmes")
@@ -37,14 +40,20 @@ export interface WaitingSales {
 	/** Sums in the programme's currency. */
 	basket: string;
 	commission: string;
-	/** Time at which the first of them is approved automatically, or null if none is. */
+	/**
+	 * Time at which the first of these conversions is approved automatically, or null if none is approved
+	 * automatically.
+	 */
 	firstEndsAtMs: number | null;
 }
 
 /** Number of conversions that one statement reads. Other reads can run between two statements. */
 const BATCH_ROWS = 1_000;
 
-/** Adds up the conversions that wait for a decision, without tests. Returns null if there are none. */
+/**
+ * Adds up the conversions that wait for a decision. Test conversions are left out. Returns null if no conversion
+ * waits.
+ */
 export async function sumWaiting(db: Db, programmeId: number): Promise<WaitingSales | null> {
 	const filter = { programmeId, status: "RECORDED", isTest: false } as const;
 	let sum: WaitingSales | null = null;

@@ -1,8 +1,7 @@
-// The list of decided conversions over all programmes.
+// List of decided conversions over all programmes.
 
 import type { Dialect } from "./dialect.ts";
 
-/** Returns the SQL of the migration. */
 export function decidedConversions({ thenId }: Dialect): readonly string[] {
 	return [
 		// This index serves the list and export of all programmes by the day of the decision, with or without tests. A new sale

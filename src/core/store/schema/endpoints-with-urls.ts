@@ -1,5 +1,6 @@
-// Every endpoint has a URL. Until this migration a partner could choose an endpoint of the form "listen", which had none, and
-// follow its events as a stream. Such an endpoint ends as if its URL had been removed.
+// Migration after which every endpoint has a URL. Before it, a partner could choose an endpoint of the form "listen"
+// without a URL, and follow its events as a stream. The migration ends such an endpoint as if its URL had been
+// removed.
 
 import type { Dialect } from "./dialect.ts";
 
@@ -8,8 +9,8 @@ const OF_PARTNERS = "select id from receivers where kind = 'partner'";
 
 export function endpointsWithUrls({ kind, presentMs }: Dialect): readonly string[] {
 	return [
-		// A process that saves an endpoint locks its receiver first. So a process of the previous version cannot save one during
-		// the migration.
+		// A process that saves an endpoint first locks its receiver. This lock therefore prevents processes of the
+		// previous version from saving a "listen" endpoint during the migration.
 		...(kind === "postgres" ? ["lock table receivers in exclusive mode"] : []),
 		`insert into audit_entries (at_ms, person_id, programme_id, action, subject, detail)
 			select ${presentMs}, null, null, 'partner.url_removed', partner.public_id,
@@ -22,18 +23,18 @@ export function endpointsWithUrls({ kind, presentMs }: Dialect): readonly string
 		// Nothing was ever sent to these endpoints, so no attempt refers to them.
 		"delete from endpoints where form = 'listen'",
 		...refuseListening(kind),
-		// Only shops listen from now on.
+		// From now on, only shops can follow events as a stream.
 		`delete from local_answers where receiver_id in (${OF_PARTNERS})`,
 		`delete from listeners where receiver_id in (${OF_PARTNERS})`,
-		// The erasure of a partner had a step that removed these answers. An erasure in progress begins its round again, because
-		// the later steps have other numbers now.
+		// The erasure of a partner had a step that removed these answers. The later steps now have other numbers, so an
+		// erasure in progress begins again with the first step.
 		"update erasures set step = 0, position = '' where kind = 'partner' and finished_at_ms is null",
-		// This index served the stream of a partner's test callbacks.
+		// The dropped index served the stream of a partner's test callbacks.
 		"drop index events_of_tests",
 	];
 }
 
-/** Returns SQL that stops a process of the previous version from saving such an endpoint after the migration. */
+/** Returns SQL that prevents processes of the previous version from saving a "listen" endpoint after the migration. */
 function refuseListening(kind: Dialect["kind"]): readonly string[] {
 	if (kind === "postgres") {
 		return [

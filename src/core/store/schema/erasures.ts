@@ -1,4 +1,5 @@
-// Erasures of people and partners. The append-only tables let an erasure remove texts, and nothing else.
+// Erasures of people and partners. The triggers of append-only tables are changed so that an erasure may remove
+// texts, and nothing else.
 
 import type { Dialect } from "./dialect.ts";
 
@@ -7,7 +8,8 @@ export function erasureTables(dialect: Dialect): readonly string[] {
 		"alter table people add column erased_at_ms bigint",
 		"alter table partners add column erased_at_ms bigint",
 
-		// One row is a person or partner who was erased. The row stays, so that the id can be compared with a backup.
+		// Each row of this table is a person or partner who was erased. The row stays, so that its id can be compared
+		// with a backup.
 		`create table erasures (
 			id ${dialect.generatedId},
 			kind text not null check (kind in ('person', 'partner')),
@@ -42,8 +44,8 @@ const STATEMENT_COLUMNS =
 	"total, is_carried, first_entry_id, last_entry_id, job_id, issued_at_ms, issued_by";
 
 /**
- * Returns the statements that let an append-only table lose texts. `texts` has the columns that may change, each with the
- * condition that the new value must meet.
+ * Returns the statements that allow removing texts from an append-only table. `texts` lists the columns that may
+ * change, each with the condition that the new value must meet.
  */
 function allowRemoval(
 	{ kind }: Dialect,

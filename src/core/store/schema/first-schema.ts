@@ -1,5 +1,5 @@
-// The schema that a new database starts with, by subject. A table that refers to another one comes after it.
-// Databases with this schema exist, so these statements must not change. Every change is a new migration.
+// Schema of a new database, by subject. A table comes after the tables that it refers to. Databases with this schema
+// exist, so these statements must not change. Every change is a new migration.
 
 import type { Dialect } from "./dialect.ts";
 import { conversionTables } from "./first-schema/conversions.ts";

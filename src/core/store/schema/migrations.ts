@@ -1,6 +1,6 @@
-// The list of migrations, the detection of a database's schema, and the code that applies missing migrations.
-// Migrations only go forward. The SQL of a released migration is never edited, and the next change is the next entry of
-// the list. The current types of the tables are in `tables/`.
+// List of migrations, detection of a database's schema, and the code that applies missing migrations. Migrations only
+// go forward. The SQL of a released migration is never edited, and the next change is the next entry of the list. The
+// current types of the tables are in `tables/`.
 
 import { sql } from "kysely";
 import { decidedConversions } from "./decided-conversions.ts";
@@ -78,7 +78,7 @@ export interface PresentSchema {
 	createdAtMs: number | null;
 }
 
-/** Returns the schema of a database that may have none of our tables yet. */
+/** Returns the schema of a database, which may have none of our tables yet. */
 export async function findSchema(db: Db): Promise<PresentSchema> {
 	const tables = await db.introspection.getTables();
 	const isOurs = tables.some((table) => table.name === "schema_versions");
@@ -114,13 +114,13 @@ export interface MigrationReport {
 
 export interface MigrateOptions {
 	migrations?: readonly Migration[];
-	/** Called with a sentence when a migration is done or has to wait. */
+	/** Called with a sentence when a migration is done or has to wait for a lock. */
 	tell?: (progress: string) => void;
 }
 
 /**
- * Runs a transaction of a migration. Either no other process runs one at the same time, or each of them sees the
- * changes that the earlier ones have stored.
+ * Runs a transaction of a migration. Migrations of several processes must not run at the same time, or each must see
+ * the changes that earlier ones have stored.
  */
 export type Transact = <Value>(work: (trx: Db) => Promise<Value>) => Promise<Value>;
 
@@ -149,7 +149,8 @@ export async function applyMigrations(
 }
 
 /**
- * Applies the next migration. Returns the version after it and its name, or null if there was no migration to apply.
+ * Applies the next migration. Returns the new version and the name of the migration, or null if no migration was
+ * missing.
  */
 async function applyNext(
 	trx: Db,

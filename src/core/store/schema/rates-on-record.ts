@@ -1,22 +1,24 @@
-// The history of rates, and the rates that belong to a sale, so that a credit that comes later does not use the rates of
-// its own day. docs/decisions/rates.md explains the design.
+// History of rates, and the rates that belong to a sale, so that a later credit does not use the rates of the day on
+// which it is made. docs/decisions/rates.md explains the design.
 
 import type { Dialect } from "./dialect.ts";
 
 export function ratesOnRecord(dialect: Dialect): readonly string[] {
 	const { clustered, presentMs } = dialect;
 	return [
-		// `fee_rate` is the rate of the network fee, also while nobody is credited and no fee is charged. The other two are the
-		// partnership that had the sale first and its commission. They are null as long as it still has the sale.
+		// `fee_rate` is the rate of the network fee. It is stored even while nobody is credited and no fee is charged.
+		// The other two columns are the partnership that was credited first and its commission. They are null as long as
+		// that partnership is credited.
 		"alter table conversions add column fee_rate text",
 		"alter table conversions add column first_partnership_id bigint",
 		"alter table conversions add column first_commission text",
 
-		// The partner to whom a move credits the conversion, beside the one who loses it, so that it is known who had the
-		// conversion at which time.
+		// Partner to whom a move credits the conversion. The partner who loses the credit was stored already, so the
+		// history now shows who had the conversion at which time.
 		"alter table moves add column gained_partner_id bigint",
 
-		// One row is the rates of a programme from a time on, until the next row begins. The newest row has the present rates.
+		// Each row is the rates of a programme from a time on, until the next row begins. The newest row has the present
+		// rates.
 		`create table programme_rates (
 			programme_id bigint not null,
 			from_ms bigint not null,
@@ -25,7 +27,7 @@ export function ratesOnRecord(dialect: Dialect): readonly string[] {
 			event_rates text not null,
 			primary key (programme_id, from_ms)
 		) ${clustered}`,
-		// One row is the commission of a partnership from a time on, in the same way.
+		// Each row is the commission of a partnership from a time on, until the next row begins.
 		`create table partnership_rates (
 			partnership_id bigint not null,
 			from_ms bigint not null,
@@ -33,7 +35,7 @@ export function ratesOnRecord(dialect: Dialect): readonly string[] {
 			event_rates text not null,
 			primary key (partnership_id, from_ms)
 		) ${clustered}`,
-		// Earlier rates are unknown. The history begins with this migration.
+		// Rates before this migration are unknown, so the history begins with it.
 		`insert into programme_rates (programme_id, from_ms, commission_rate, fee_rate, event_rates)
 			select id, ${presentMs}, commission_rate, fee_rate, event_rates from programmes`,
 		`insert into partnership_rates (partnership_id, from_ms, commission_rate, event_rates)
@@ -44,9 +46,9 @@ export function ratesOnRecord(dialect: Dialect): readonly string[] {
 }
 
 /**
- * Returns triggers that write the history, so that no writer can forget it. A process of the previous version does not
- * know the history. If the writer has written the new rates itself, as `noteRates` does, the trigger adds nothing.
- * Otherwise the rates apply from the present time of the database.
+ * Returns triggers that write the history, so that no writer can forget to. A process of the previous version does
+ * not know the history. If the writer has stored the new rates itself, as `storeProgrammeRates` does, the trigger
+ * adds nothing. Otherwise the rates apply from the present time of the database.
  */
 function keepHistory(
 	{ kind, presentMs }: Dialect,

@@ -1,4 +1,4 @@
-// Facts about the last backup, and about the last failed one if no backup has succeeded since.
+// Facts about the last successful backup, and about the last failed backup if none has succeeded since.
 
 export function recordedBackups(): readonly string[] {
 	return [

@@ -1,8 +1,8 @@
-// Restores of the database, after which payments are unknown that were recorded since the backup.
+// Restores of the database. Payments that were recorded between the backup and its restore are unknown.
 
 /**
- * Returns the SQL of the migration. `ringback restore` creates the table, too, in a backup of an earlier schema, so it may
- * exist already.
+ * Returns the SQL of the migration. `ringback restore` also creates the table in a restored backup of an earlier
+ * schema, so the table may already exist.
  */
 export function restoresTable({ generatedId }: { generatedId: string }): readonly string[] {
 	return [

@@ -1,11 +1,12 @@
-// Replacing the sealing key: which key seals, which keys processes know, and what is kept of former keys.
+// Replacement of the sealing key: which key seals, which keys each process knows, and which derived keys of former
+// keys are stored.
 
 import type { Dialect } from "./dialect.ts";
 
 export function replaceableSealingKey(dialect: Dialect): readonly string[] {
 	const { kind, assignedId, generatedId } = dialect;
 	return [
-		// The table has one row, which says which key seals. It names keys by their ids. See queries/sealing-key.ts.
+		// This table has a single row, which names the key that seals by its id. See queries/sealing-key.ts.
 		`create table sealing_key (
 			one ${assignedId},
 			present_id text,
@@ -17,7 +18,7 @@ export function replaceableSealingKey(dialect: Dialect): readonly string[] {
 		)`,
 		"insert into sealing_key (one) values (1)",
 
-		// One row has keys that were derived from a former sealing key, sealed by the present one.
+		// Each row has keys that were derived from a former sealing key, sealed by the present key.
 		`create table kept_keys (
 			id ${generatedId},
 			former_id text not null,
@@ -27,10 +28,11 @@ export function replaceableSealingKey(dialect: Dialect): readonly string[] {
 			unique (former_id, kind)
 		)`,
 
-		// The ids of the sealing keys that a process knows, separated by spaces. Earlier versions leave it null.
+		// Ids of the sealing keys that a process knows, separated by spaces. Null in the row of a process of an earlier
+		// version.
 		"alter table processes add column known_keys text",
 
-		// A statement still never changes, but its sealed part is sealed again with another key.
+		// A statement still never changes, except that its sealed part is sealed again with another key.
 		`drop trigger statements_refuse_texts${kind === "sqlite" ? "" : " on statements"}`,
 	];
 }

@@ -1,18 +1,19 @@
-// The statements that are to be paid, over all months. Most statements are paid, and they are kept for ever, so finding the
-// few that are not paid would read all of them.
+// Statements that must still be paid, over all months. Most statements are paid and are kept forever, so without this
+// table, finding the few unpaid ones would read all of them.
 
 import type { Dialect } from "./dialect.ts";
 
 /**
- * Returns the SQL of the migration. Triggers fill the table, so that no writer can forget it, also a process of the version
- * before during an upgrade.
+ * Returns the SQL of the migration. Triggers fill the table, so that no writer can forget to, not even a process of
+ * the previous version during an upgrade.
  */
 export function statementsToPay(dialect: Dialect): readonly string[] {
 	return [
-		// One row is a statement that is to be paid.
+		// Each row is a statement that must still be paid.
 		`create table unpaid_statements (statement_id ${dialect.assignedId})`,
 		...(dialect.kind === "sqlite" ? SQLITE : POSTGRES),
-		// The triggers exist by now, so nobody can issue or pay a statement that this statement does not see.
+		// The triggers exist at this point, so they record every statement that is issued or paid after this insert has
+		// read the table.
 		`insert into unpaid_statements (statement_id)
 			select id from statements where is_carried = 0 and id not in (select statement_id from payments)`,
 	];

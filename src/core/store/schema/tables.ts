@@ -1,6 +1,6 @@
-// The types of all tables, which are the same on SQLite and PostgreSQL. Times are integer milliseconds, amounts and
-// public ids are text, booleans are 0 or 1, and integer keys are never shown outside. `tables/` has one file for each
-// subject. The file of a module adds its tables to Schema itself.
+// Types of all tables, which are the same on SQLite and PostgreSQL. Times are integer milliseconds, amounts and
+// public ids are text, booleans are 0 or 1, and integer keys are never shown outside. `tables/` has a file for each
+// subject. A module adds its tables to Schema in a file of its own.
 
 import { type Kysely, SqliteAdapter } from "kysely";
 import type * as apiTokens from "../tables/api-tokens.ts";
@@ -29,7 +29,7 @@ export interface Schema {
 	nonces: programmes.NoncesTable;
 	conversions: conversions.ConversionsTable;
 	order_search: conversions.OrderSearchTable;
-	/** Order ids that are not in the index of `order_search` yet. */
+	/** Order ids that are not yet in the index of `order_search`. */
 	order_tail: conversions.OrderSearchTable;
 	recording_breaks: conversions.RecordingBreaksTable;
 	moves: conversions.MovesTable;
@@ -67,10 +67,10 @@ export interface Schema {
 	schema_versions: SchemaVersionsTable;
 }
 
-/** Runs queries, on the store's connections or in a transaction. */
+/** Runs queries, either on the store's connections or in a transaction. */
 export type Db = Kysely<Schema>;
 
-/** Returns whether SQLite runs the queries, for a query that needs a different form on each database. */
+/** Returns whether the database is SQLite, for a query that needs a different form on each database. */
 export function isSqlite(db: Db): boolean {
 	return db.getExecutor().adapter instanceof SqliteAdapter;
 }

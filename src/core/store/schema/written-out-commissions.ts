@@ -1,8 +1,9 @@
-// Partners keep what they earn when the meaning of their commission changes. Until version 1, a partnership's general
-// commission also replaced the programme's commissions for event types. From now on it replaces only the programme's
-// general one, so that a partner with a percentage still gets the programme's fixed amount for a lead. Nobody may earn
-// something else because of an upgrade. So the general commission is written out for the event types that the programme
-// names. The audit log has an entry for each such partnership, because staff may want the programme's commission there.
+// Migration that keeps what partners earn when the meaning of their commission changes. Until version 1, a
+// partnership's general commission also replaced the programme's commissions for event types. From then on it
+// replaces only the programme's general commission, so that a partner with a percentage still gets the programme's
+// fixed amount for a lead. An upgrade must not change what anybody earns, so the general commission is also stored as
+// a commission for each event type that the programme names. The audit log has an entry for each such partnership,
+// because staff may want the programme's commission there.
 
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import type { Dialect } from "./dialect.ts";
@@ -26,7 +27,7 @@ export function writtenOutCommissions({ presentMs }: Dialect): readonly string[]
 	];
 }
 
-/** Condition that the programme has a commission for the event type, and the partnership `own` has none. */
+/** SQL condition that the programme has a commission for the event type, and the partnership `own` has none. */
 function isReplaced(type: string): string {
 	return `';' || programme.event_rates like '%;${type}=%' and ';' || own.event_rates not like '%;${type}=%'`;
 }

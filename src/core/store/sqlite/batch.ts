@@ -1,5 +1,6 @@
-// What a batch of changes reads and writes on SQLite. Prepared statements run once for each row on the only connection, so
-// no SQL has to be composed. Nobody else writes during a transaction, so no row has to be locked and nothing conflicts.
+// Reads and writes of a batch of changes on SQLite. Prepared statements run once for each row on the only connection,
+// so no SQL has to be composed. SQLite has one writer at a time, so no row has to be locked and no conflict can
+// occur.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import {
@@ -24,8 +25,8 @@ export function createSqliteBatch(database: DatabaseSync): BatchStore {
 	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
 	/**
-	 * Runs the work in a transaction. Starts one if the caller has none, because the only connection may be in the middle
-	 * of another caller's transaction.
+	 * Runs the work in a transaction. If the caller has none, a transaction is started, because the only connection may
+	 * be in the middle of another caller's transaction.
 	 */
 	async function run<Value>(db: Db, work: (statements: Statements) => Value): Promise<Value> {
 		if (!db.isTransaction) return db.transaction().execute((trx) => run(trx, work));
@@ -106,7 +107,6 @@ function prepareStatements(database: DatabaseSync) {
 	};
 }
 
-/** Returns a function that makes a value once for each key. */
 function remember<Of, Value>(make: (of: Of) => Value): (of: Of) => Value {
 	const values = new Map<Of, Value>();
 	return (of) => {
@@ -135,7 +135,7 @@ function allOf<Row>(statement: StatementSync, ...parameters: (SQLInputValue | Ke
 	return statement.all(...(parameters as SQLInputValue[])) as unknown as Row[];
 }
 
-/** Writes the rows in the order in which BatchRows lists them. */
+/** Writes the rows in the order of the fields of BatchRows. */
 function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	insertAll(statements.insertNonce, NONCE, rows.nonces ?? []);
 	for (const change of rows.changed ?? []) changeOne(statements, change);
@@ -149,7 +149,7 @@ function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	for (const { table, rows: added } of rows.ofModules ?? []) {
 		const { insert, repeat } = statements.ofTable(table);
 		const ids = insertAll(insert, table.columns, added.map(withId));
-		// Nobody else writes meanwhile, so the ids have no gaps.
+		// No other writer inserts rows meanwhile, so the ids have no gaps.
 		if (ids.length > 0) repeat?.run(ids.at(0) ?? 0, ids.at(-1) ?? 0);
 	}
 	const eventIds = (rows.events ?? []).map(withId).map((event) => {
@@ -168,7 +168,7 @@ function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	return { conversionIds, eventIds };
 }
 
-/** The columns that a decision leaves as they are. */
+/** Columns that a decision does not change. */
 const CHANGED_BY_OTHERS = (Object.keys(CHANGING) as (keyof typeof CHANGING)[]).filter(
 	(column) => !(column in DECIDING),
 );
@@ -176,9 +176,9 @@ const decidingValues = valuesOf(DECIDING);
 const changingValues = valuesOf(CHANGING);
 
 /**
- * Changes a conversion. SQLite rewrites the index entries of every column that an update names, even if its value stays the
- * same. A decision therefore uses a statement that names no column by which lists are sorted, and the order id has one of
- * its own.
+ * Changes a conversion. SQLite rewrites the index entries of every column that an update names, even if its value
+ * does not change. A decision therefore uses a statement that names no column by which lists are sorted, and changing
+ * the order id has a separate statement.
  */
 function changeOne({ rename, changeAll, decide }: Statements, { before, after }: Change): void {
 	const { id, order_id } = after;

@@ -27,7 +27,7 @@ export class SqliteDriver implements Driver {
 		this.#clock = clock;
 	}
 
-	/** Numbers of callers that use the connection and that wait for it. */
+	/** Numbers of callers that use the connection or wait for it. */
 	get usage(): { inUse: number; idle: number; waiting: number } {
 		return this.#queue.usage;
 	}
@@ -46,8 +46,8 @@ export class SqliteDriver implements Driver {
 	}
 
 	async beginTransaction(): Promise<void> {
-		// "Immediate" takes the write lock at once. Otherwise a transaction that reads first and writes later could find that
-		// another process has changed the file in between, and fail at a point where it cannot be retried.
+		// "Immediate" takes the write lock at once. Otherwise a transaction that reads first and writes later could fail
+		// at a point where it cannot be retried, because another process has changed the file in between.
 		await retryWhileBusy(this.#clock, () => this.#database.exec("begin immediate"));
 	}
 
@@ -63,14 +63,17 @@ export class SqliteDriver implements Driver {
 	async destroy(): Promise<void> {
 		await this.#queue.enter();
 		this.#database.close();
-		// Callers that still wait get the closed connection, so that they fail instead of waiting without end.
+		// Callers that still wait get the closed connection, so that they fail instead of waiting forever.
 		this.#queue.leave();
 	}
 }
 
 interface Prepared {
 	statement: StatementSync;
-	/** Names of the columns. Empty if the statement returns no rows. Reading the names costs as much as a small query. */
+	/**
+	 * Names of the columns, or an empty list if the statement returns no rows. They are cached, because reading the
+	 * names costs as much as a small query.
+	 */
 	columns: readonly string[];
 }
 
@@ -85,7 +88,8 @@ class SqliteConnection implements DatabaseConnection {
 	}
 
 	async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-		// A transaction has the write lock already. Repeating one of its statements would not be safe.
+		// A statement inside a transaction is not repeated, because its transaction already has the write lock and
+		// repeating would not be safe.
 		if (this.#database.isTransaction) return this.#execute(query);
 		return retryWhileBusy(this.#clock, () => this.#execute<Row>(query));
 	}
@@ -118,7 +122,7 @@ class SqliteConnection implements DatabaseConnection {
 	}
 }
 
-/** Repeats the work while another process holds the write lock. The event loop goes round between two tries. */
+/** Repeats the work while another process holds the write lock. Between two tries, the event loop can do other work. */
 async function retryWhileBusy<Value>(clock: Pick<Clock, "yieldLoop">, work: () => Value): Promise<Value> {
 	for (let tries = 1; ; tries++) {
 		try {
@@ -130,7 +134,7 @@ async function retryWhileBusy<Value>(clock: Pick<Clock, "yieldLoop">, work: () =
 	}
 }
 
-/** Queue that serves callers in the order in which they came. */
+/** Queue that serves callers in the order of their arrival. */
 class WaitingQueue {
 	#isTaken = false;
 	readonly #waiting: (() => void)[] = [];

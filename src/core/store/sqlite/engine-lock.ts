@@ -1,8 +1,9 @@
-// A lock of the operating system that shows that the process of an engine has ended. SQLite's lock on a small file beside
-// the database ends with its process, also after `kill -9`. The file lists the engines of the processes that had the lock.
-// A process that gets the lock therefore knows that these engines have ended, and takes their slots at once. All other
-// engines have ended when their lease is over. So nothing depends on the lock if the file system has none, if another
-// program copies the file, or if an engine of an earlier version runs beside.
+// Lock of the operating system that shows whether the process of an engine has ended. SQLite's lock on a small file
+// beside the database ends with its process, even after `kill -9`. The file lists the engines of the processes that
+// have held the lock. A process that gets the lock therefore knows that these engines have ended, and takes their
+// slots at once. For all other engines, the end of the lease decides. The system therefore also works if the file
+// system supports no locks, if another program copies the file, or if an engine of an earlier version runs at the
+// same time.
 
 import { closeSync, openSync, realpathSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -10,20 +11,19 @@ import { DatabaseSync } from "node:sqlite";
 export interface EngineLock {
 	/** Takes the lock if it is free. Returns the ids of engines that have ended, or null if this process lacks the lock. */
 	findEnded(): readonly number[] | null;
-	/** Lists an engine of this process. It must be called before the engine gets its row. */
+	/** Lists an engine of this process in the file. It must be called before the engine's row is inserted. */
 	note(engineId: number): void;
 	close(): void;
 }
 
-/** Suffix of the file's name. */
 const SUFFIX = "-engine";
-/** Number of engines that are listed. Earlier ones have lost their leases long ago. */
+/** Maximum number of listed engines. Earlier engines have lost their leases long ago. */
 const MAX_LISTED = 16;
 
 /** Returns the lock of a database file. Every name of the file leads to the same lock. */
 export function createEngineLock(databasePath: string): EngineLock {
 	const path = `${realpathSync(databasePath)}${SUFFIX}`;
-	/** The file while this process has its lock. */
+	/** The open file while this process holds its lock. */
 	let held: DatabaseSync | null = null;
 	let ended: readonly number[] = [];
 
@@ -44,7 +44,7 @@ export function createEngineLock(databasePath: string): EngineLock {
 			held = database;
 			return true;
 		} catch {
-			// Another process has the lock, or the file system has none. The lease decides in both cases.
+			// Either another process has the lock, or the file system supports no locks. The lease decides in both cases.
 			database?.close();
 			return false;
 		}
@@ -60,13 +60,14 @@ export function createEngineLock(databasePath: string): EngineLock {
 					.prepare("delete from engines where number <= (select max(number) from engines) - ?")
 					.run(MAX_LISTED);
 			} catch {
-				// The disk may be full. The engine is not listed then, so its lease decides when it has ended.
+				// This line may be reached if the disk is full. The engine is then not listed, so its lease decides when it
+				// has ended.
 			}
 		},
 		close() {
 			if (held === null) return;
-			// The engines of this process have given up their slots, or are not listed in a new file. So it does no harm if
-			// another process is just opening the file that is removed here.
+			// The engines of this process have given up their slots, or are not listed in a new file. It therefore does no
+			// harm if another process is just opening the file that is removed here.
 			rmSync(path, { force: true });
 			held.close();
 			held = null;
@@ -75,8 +76,8 @@ export function createEngineLock(databasePath: string): EngineLock {
 }
 
 /**
- * Creates the file, because SQLite would make it readable for everybody on the machine. A file that exists is not opened,
- * because closing it would end a lock that another store of this process has.
+ * Creates the file, because SQLite would make it readable for everybody on the machine. An existing file is not
+ * opened, because closing it would release a lock that another store of this process holds.
  */
 function createPrivately(path: string): void {
 	try {

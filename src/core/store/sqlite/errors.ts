@@ -1,4 +1,4 @@
-// SQLite's errors as node:sqlite throws them.
+// Errors of SQLite, in the form in which node:sqlite throws them.
 
 const SQLITE_BUSY = 5;
 /** Mask of the primary result code. The upper bits only distinguish cases of the same error. */

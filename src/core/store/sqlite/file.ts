@@ -1,5 +1,5 @@
-// Handles a SQLite database as a file. Reads its size, finds damage, checks whether another process uses it, and copies
-// it.
+// Operations on the file of a SQLite database: reading its size, finding damage, checking whether another process
+// uses it, and copying it.
 
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -18,7 +18,6 @@ const TIMEOUT_MS = 5_000;
  * does not help.
  */
 const IN_USE_TIMEOUT_MS = 500;
-/** Maximum number of problems that are reported. */
 const MAX_REPORTED_DAMAGES = 5;
 
 /** Returns the total size of the pages in use, which is also the size of a copy. */
@@ -28,10 +27,12 @@ export function readUsedBytes(path: string): number {
 	return (read("page_count") - read("freelist_count")) * read("page_size");
 }
 
-/** The first bytes of a SQLite file that is not empty. */
 const HEADER = "SQLite format 3\0";
 
-/** What is at the path of a SQLite database. SQLite would create a missing file, and write into an empty one. */
+/**
+ * Content of the path of a SQLite database. Missing and empty files are distinguished, because SQLite would create
+ * the one and write into the other.
+ */
 export type FileState = "missing" | "empty" | "database" | "something else";
 
 export function stateOfFile(path: string): FileState {
@@ -56,7 +57,7 @@ export function findDamage(path: string): string[] {
 		const rows = database.prepare(`pragma integrity_check(${MAX_REPORTED_DAMAGES})`).all();
 		return rows.map((row) => String(row["integrity_check"])).filter((line) => line !== "ok");
 	} catch (error) {
-		// The file is too damaged for the check, or it is not a database.
+		// The file is too damaged for the check, or is not a database.
 		if (!isSqliteError(error) || isBusy(error)) throw error;
 		return [error.message];
 	}
@@ -65,8 +66,8 @@ export function findDamage(path: string): string[] {
 export type Closing = "closed" | "in use" | "unreadable";
 
 /**
- * Copies the write-ahead log into the file, so that the file alone is the whole database. This needs an exclusive lock,
- * and every process that has the file open holds a shared one.
+ * Copies the write-ahead log into the file, so that the file alone is the whole database. This needs an exclusive
+ * lock, and fails while another process has the file open, because that process holds a shared lock.
  */
 export function closeLog(path: string): Closing {
 	try {
@@ -80,8 +81,8 @@ export function closeLog(path: string): Closing {
 }
 
 /**
- * Records a restore in a file that nobody uses. A backup of an earlier schema has no table for it. The migration expects
- * that the table may exist.
+ * Records a restore in a file that no process uses. If the backup has an earlier schema, the table is created, which
+ * the later migration allows.
  */
 export function recordRestoreIn(path: string, times: { asOfMs: number; restoredAtMs: number }): void {
 	using database = new DatabaseSync(path, { timeout: TIMEOUT_MS });
@@ -92,7 +93,7 @@ export function recordRestoreIn(path: string, times: { asOfMs: number; restoredA
 		.run(times.asOfMs, times.restoredAtMs);
 }
 
-/** Opens the file so that no other process can use it. Returns null if another process has it open. */
+/** Opens the file so that no other process can use it. Returns null if another process has the file open. */
 export function openAlone(path: string): DatabaseSync | null {
 	if (closeLog(path) === "in use") return null;
 	const database = new DatabaseSync(path, { timeout: IN_USE_TIMEOUT_MS });
@@ -106,8 +107,8 @@ const COPY_TIMEOUT_MS = 30_000;
 
 /**
  * Source text of the thread that copies. Copying is one long statement, and the process must react to signals
- * meanwhile. The program is a text, because the executable is a single file and has no other file from which a thread
- * could start.
+ * meanwhile. The program is a text, because the executable is a single file, so there is no other file from which a
+ * thread could start.
  */
 const COPYING = `
 const { parentPort, workerData } = process.getBuiltinModule("node:worker_threads");
@@ -123,9 +124,9 @@ try {
 }`;
 
 /**
- * Copies the database as it is at one moment, while others write to it. `VACUUM INTO` reads one snapshot and finishes
- * however much is written meanwhile. SQLite's backup interface starts over whenever another process writes. The file `to`
- * must exist and be empty. It keeps its mode.
+ * Copies a snapshot of the database while others write to it. `VACUUM INTO` finishes however much is written
+ * meanwhile, whereas SQLite's backup interface starts over whenever another process writes. The file `to` must exist
+ * and be empty. Its mode does not change.
  */
 export async function copySqlite(from: string, to: string): Promise<void> {
 	// The thread must not create the file, because a process that is stopping may just have removed it.
@@ -137,7 +138,7 @@ export async function copySqlite(from: string, to: string): Promise<void> {
 		if (failure === null) resolve();
 		else reject(Object.assign(new Error(failure.message), { code: "ERR_SQLITE_ERROR", ...failure }));
 	});
-	// After a message this has no effect, because a promise is settled only once.
+	// This has no effect after a message, because a promise is settled only once.
 	thread.once("exit", () => reject(new Error("the thread that copies the database has ended")));
 	return promise;
 }

@@ -1,5 +1,5 @@
-// Compiles Kysely's queries for SQLite, without row locks. SQLite has no row locks and needs none, because a
-// transaction begins with `begin immediate`, which keeps every other writer out until it ends.
+// Compiles Kysely's queries for SQLite, without clauses for row locks. SQLite has no row locks and needs none,
+// because `begin immediate` keeps every other writer out until the transaction ends.
 
 import { type SelectModifierNode, SqliteQueryCompiler } from "kysely";
 

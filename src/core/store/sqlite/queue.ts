@@ -1,5 +1,5 @@
-// The queue on SQLite. It uses prepared statements on the only connection, which is also the connection of the transaction.
-// SQLite has one writer at a time, so no other writer can come between two statements.
+// Queue on SQLite. It uses prepared statements on the only connection, which is also the connection of the
+// transaction. SQLite has one writer at a time, so no other writer can change anything between two statements.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
@@ -23,12 +23,12 @@ import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { EngineLock } from "./engine-lock.ts";
 
 /**
- * Interval at which an engine that waits for another one on the same file looks whether that process has ended. It has a
- * transaction for each look.
+ * Interval at which an engine checks whether the process of another engine on the same file has ended. Each check is
+ * a transaction.
  */
 const LOOK_FOR_END_MS = SECOND_MS;
 
-/** Creates the queue. Without a lock, only the lease shows that another engine has ended. */
+/** Creates the queue. Without a lock, only the end of the lease shows that another engine has ended. */
 export function createSqliteQueue(database: DatabaseSync, lock: EngineLock | null = null): Queue {
 	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
@@ -37,8 +37,8 @@ export function createSqliteQueue(database: DatabaseSync, lock: EngineLock | nul
 		return statements;
 	};
 	let lastVersion: unknown;
-	// With one writer at a time, no row can be locked by another engine, so no lock clause is needed. The only clock is
-	// the machine's.
+	// No lock clause is needed, because with one writer at a time no other engine can have locked a row. The only clock
+	// is the machine's clock.
 	const slotQueue = createSlotQueue(
 		(nowMs) => sql.lit(nowMs),
 		sql``,
@@ -86,7 +86,7 @@ function prepareStatements(database: DatabaseSync) {
 			where q.receiver_id = ? and (q.due_at_ms, q.id) > (?, ?) and q.due_at_ms <= ?
 			order by q.due_at_ms, q.id limit ?`,
 	);
-	// By default node:sqlite returns a row as an object that is slow to create and slow to read later.
+	// By default, node:sqlite returns each row as an object, which is slow to create and slow to read later.
 	findDue.setReturnArrays(true);
 	return {
 		readFirstDue: prepare(
@@ -126,7 +126,6 @@ function settle(statements: Statements, settlements: readonly Settlement[]): Set
 	return settled;
 }
 
-/** Counts successful and failed attempts by receiver and quarter of an hour. */
 function countQuarters(settled: readonly Settlement[]): CallbackCount[] {
 	const counts = new Map<string, CallbackCount>();
 	for (const settlement of settled) {
@@ -141,7 +140,7 @@ function countQuarters(settled: readonly Settlement[]): CallbackCount[] {
 	return [...counts.values()];
 }
 
-/** Stores one result. Returns false if the queue no longer has the delivery's row as it was read. */
+/** Stores one result. Returns false if the row in the queue has changed or is gone since it was read. */
 function settleOne(statements: Statements, settlement: Settlement): boolean {
 	const { id, receiverId, dueAtMs: oldDueAtMs, run, counted, seq } = settlement.delivery;
 	const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);
@@ -157,7 +156,6 @@ function settleOne(statements: Statements, settlement: Settlement): boolean {
 	return true;
 }
 
-/** A row of `findDue`. */
 type DueRow = [
 	id: number,
 	dueAtMs: number,
@@ -194,7 +192,7 @@ function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs
 	return read;
 }
 
-/** Converts a row of a target. SQLite has no booleans, so `isFailing` is 0 or 1. */
+/** Converts a row to a target. SQLite has no booleans, so `isFailing` is 0 or 1 in the row. */
 function toTarget<Target extends CallbackTarget>(row: object = {}): Target {
 	const target = row as Target;
 	return { ...target, isFailing: Boolean(target.isFailing) };

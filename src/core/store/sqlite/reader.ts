@@ -32,7 +32,7 @@ type ReadAnswer =
 	| { id: number; columns: readonly string[]; rows: readonly (readonly unknown[])[] }
 	| { id: number; failure: { message: string; code: string; errcode: number } };
 
-/** Sends each query to the thread. The thread runs queries in the order in which they were sent. */
+/** Sends each query to the thread, which runs the queries in the order in which they were sent. */
 export class ReaderDriver implements Driver {
 	readonly #thread: ReaderThread;
 
@@ -41,7 +41,7 @@ export class ReaderDriver implements Driver {
 	}
 
 	async init(): Promise<void> {
-		// Nothing is started here. The thread starts with the first query, because most commands read no lists.
+		// No connection is opened here. The thread starts with the first query, because most commands read no lists.
 	}
 
 	async acquireConnection(): Promise<DatabaseConnection> {
@@ -58,7 +58,7 @@ export class ReaderDriver implements Driver {
 	}
 
 	async releaseConnection(): Promise<void> {
-		// There is nothing to release, because all queries share the thread.
+		// Connections need no release, because all queries share the thread.
 	}
 
 	async beginTransaction(): Promise<never> {
@@ -83,7 +83,7 @@ export class ReaderThread {
 	readonly #path: string;
 	readonly #clock: Pick<Clock, "yieldLoop">;
 	readonly #pending = new Map<number, PromiseWithResolvers<readonly object[]>>();
-	/** Answers that have arrived and were not passed to their callers yet. */
+	/** Answers that have arrived but were not passed to their callers yet. */
 	readonly #answers: ReadAnswer[] = [];
 	#worker: Worker | null = null;
 	#isPassingOn = false;
@@ -105,13 +105,13 @@ export class ReaderThread {
 		const request: ReadRequest = { id: ++this.#lastId, sql, parameters };
 		const answered = Promise.withResolvers<readonly object[]>();
 		this.#pending.set(request.id, answered);
-		// The running thread keeps the process alive until the answer has arrived.
+		// The process must not end before the answer has arrived, so the running thread keeps it alive.
 		this.#worker.ref();
 		this.#worker.postMessage(request);
 		return answered.promise;
 	}
 
-	/** Waits until all queries that were sent have finished. Then closes the connection and ends the thread. */
+	/** Waits for all queries that were sent, and then closes the connection and ends the thread. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		await Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
@@ -185,8 +185,8 @@ interface ReaderSettings {
 }
 
 /**
- * Main function of the thread. It is passed as text, because the program may be a single file and has no other file
- * from which a thread could start. It must therefore use no name from outside its own body.
+ * Main function of the thread. It is passed as text, because the program may be a single file, so there is no other
+ * file from which a thread could start. It must therefore use no name from outside its own body.
  */
 function serveReads(): void {
 	const { parentPort, workerData } = process.getBuiltinModule("node:worker_threads");

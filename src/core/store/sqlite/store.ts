@@ -18,7 +18,7 @@ import { LocklessQueryCompiler } from "./query-compiler.ts";
 import { createSqliteQueue } from "./queue.ts";
 import { ReaderDriver, ReaderThread } from "./reader.ts";
 
-/** Time for which opening the file waits for another process, such as a command beside the service. */
+/** Time for which opening the file waits for another process, for example a command that runs beside the service. */
 const OPEN_TIMEOUT_MS = 5_000;
 
 /**
@@ -29,14 +29,13 @@ const OPEN_TIMEOUT_MS = 5_000;
 const CHECKPOINT_PAGES = 4_000;
 
 /**
- * Maximum number of tries to switch a new file to WAL. If several processes open the file at once, one of them succeeds
- * with each try.
+ * Maximum number of tries to switch a new file to WAL. If several processes open the file at once, one of them
+ * succeeds with each try.
  */
 const WAL_TRIES = 20;
-/** Value of `pragma auto_vacuum` that means incremental vacuum. */
 const INCREMENTAL = 2;
 
-/** Opens a SQLite store. `path` is a file, or ":memory:". The folder of the file is created if it is missing. */
+/** Opens a SQLite store. `path` is a file or ":memory:". If the folder of the file is missing, it is created. */
 export function openSqlite(path: string, clock: StoreClock): Store {
 	const isFile = path !== ":memory:";
 	if (isFile) {
@@ -72,14 +71,14 @@ type StoreClock = Pick<Clock, "yieldLoop">;
 /** Clock for a command that only reads and has nothing else to do while it waits. */
 const WITHOUT_EVENT_LOOP: StoreClock = { yieldLoop: async () => undefined };
 
-/** What belongs to a file and not to a database in memory. */
+/** Parts of a store that exist only for a file, not for a database in memory. */
 interface FileParts {
-	/** Without a reader thread, all reads use the connection of the store. */
+	/** Thread that runs reads. Without it, all reads use the connection of the store. */
 	readerThread?: ReaderThread;
 	engineLock?: EngineLock;
 }
 
-/** Creates a store over an open database, and closes the database with the store. */
+/** Creates a store over an open database. Closing the store closes the database. */
 export function createSqliteStore(
 	database: DatabaseSync,
 	clock: StoreClock,
@@ -97,8 +96,8 @@ export function createSqliteStore(
 		kind: "sqlite",
 		db,
 		reader: readerThread === undefined ? db : createDb(new ReaderDriver(readerThread)),
-		// `begin immediate` serves as the migration lock. A second process sees which migrations the first one has applied,
-		// and continues.
+		// `begin immediate` serves as the migration lock. A second process waits, sees which migrations the first process
+		// has applied, and continues after them.
 		migrate: (nowMs, options = {}) =>
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => rollBackRefusals(work, (refusable) => db.transaction().execute(refusable)),
@@ -106,8 +105,8 @@ export function createSqliteStore(
 		writeAlone: null,
 		queue: createSqliteQueue(database, engineLock),
 		sharesSlots: false,
-		// With one writer at a time, each transaction ends before the next one gets an id, so the ids are in the right
-		// order.
+		// With one writer at a time, each transaction ends before the next one assigns an id, so the order of the ids is
+		// the order of the commits.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
 		// With one writer at a time, no other transaction can have locked a row.
 		takeFreeRows: sql``,
@@ -121,7 +120,7 @@ export function createSqliteStore(
 		connections: () => ({ limit: 1, ...driver.usage }),
 		measureSize: () => measureSize(db),
 		giveBackSpace: () => db.connection().execute(async () => giveBackPages(database)),
-		// Engines of other processes poll for changes. See hasChangedElsewhere.
+		// Engines of other processes need no notification, because they poll for changes. See hasChangedElsewhere.
 		announceDue: (owed) => void listeners.onOwed(owed),
 		announceChange: (programmeId) => {
 			for (const hear of changes) hear(programmeId);
@@ -190,7 +189,10 @@ function giveBackPages(database: DatabaseSync): boolean {
 	return false;
 }
 
-/** Switching a new file to WAL needs an exclusive lock. SQLite does not wait for it, so we retry. */
+/**
+ * Switches a new file to WAL, which needs an exclusive lock. SQLite does not wait for this lock, so the switch is
+ * retried.
+ */
 function switchToWal(database: DatabaseSync): void {
 	for (let tried = 1; ; tried++) {
 		try {
@@ -198,8 +200,8 @@ function switchToWal(database: DatabaseSync): void {
 			return;
 		} catch (error) {
 			if (!isBusy(error) || tried === WAL_TRIES) throw error;
-			// Unlike the switch to WAL, a transaction does wait for the lock. So this waits until the other process has
-			// released it.
+			// Unlike the switch to WAL, a transaction waits for the lock. This transaction therefore waits until the other
+			// process has released it.
 			database.exec("begin immediate; commit");
 		}
 	}

@@ -8,7 +8,6 @@ export interface ApiTokensTable {
 	public_id: string;
 	/** The partner to which the token belongs, or null for a token of the network. */
 	partner_id: number | null;
-	/** Name that people have chosen for the token. */
 	name: string;
 	/** SHA-256 of the token. The token itself is shown once and never stored. */
 	hash: string;

@@ -27,10 +27,13 @@ export function listKind({ status, event_type, test }: Pick<Conversion, "status"
 	return STATUSES.indexOf(status) * 16 + EVENT_TYPES.indexOf(event_type) * 2 + test;
 }
 
-/** PostgreSQL's name for the type of a column. */
+/** Name of a column's type on PostgreSQL. */
 export type ColumnType = "text" | "integer" | "bigint";
 
-/** The kinds of columns, with the type of PostgreSQL. A word is one of a fixed list, and an amount has its decimals. */
+/**
+ * Kinds of columns, with their types on PostgreSQL. A "word" is one of a fixed list, and an "amount" has its
+ * currency's decimals.
+ */
 const SQL_TYPES = {
 	text: "text",
 	word: "text",
@@ -50,13 +53,15 @@ interface KindTypes {
 
 interface Column {
 	kind: keyof typeof SQL_TYPES;
-	/** The words of a column of this kind. */
+	/** Allowed values of a column of the kind "word". */
 	words?: readonly string[];
-	/** True if the column may be null. It then is null in a new conversion, unless the first report has a value for it. */
+	/**
+	 * True if the column may be null. In a new conversion it is then null, unless the first report has a value for it.
+	 */
 	isNullable?: true;
 	/**
-	 * What may change the column: a decision, or also another move, such as a refund or a correction. Lists are sorted by
-	 * the columns that only other moves change. Without it, the column stays as it was inserted.
+	 * Kind of change that may change the column: a decision, or another move such as a refund or a correction. Lists
+	 * are sorted only by columns that decisions do not change. Without `changedBy`, the column never changes.
 	 */
 	changedBy?: "decision" | "other moves";
 }
@@ -72,8 +77,8 @@ export const COLUMNS = {
 	event_type: { kind: "word", words: EVENT_TYPES },
 	source: { kind: "word", words: SOURCES },
 	/**
-	 * Time of recording. It rises with the ids except at `recording_breaks`, so that lists can find a time by a search over
-	 * the ids.
+	 * Time of recording. It rises with the ids except at `recording_breaks`, so that lists can find a time by a binary
+	 * search over the ids.
 	 */
 	created_at_ms: { kind: "time" },
 	status: { kind: "word", words: STATUSES, changedBy: "decision" },
@@ -81,26 +86,31 @@ export const COLUMNS = {
 	network_fee: { kind: "amount", changedBy: "decision" },
 	currency: { kind: "text", changedBy: "decision" },
 	/**
-	 * Rates from which commission and fee are computed now, as domain/rate.ts writes them. Both are 0 while nobody is
-	 * credited in a programme that credits partners. Null for a conversion with amounts of other software, until they
-	 * change.
+	 * Rates from which commission and fee are computed now, in the form of domain/rate.ts. Both rates are 0 while
+	 * nobody is credited in a programme that credits partners. Null for a conversion whose amounts come from other
+	 * software, until its amounts change.
 	 */
 	rates: { kind: "text", isNullable: true, changedBy: "decision" },
 	/**
-	 * Rate of the network fee, which is fixed when the conversion is recorded or confirmed, also if no fee is charged now.
-	 * Null for a parked conversion, and for one that an earlier version recorded. `feeRateOf` in
+	 * Rate of the network fee. It is fixed when the conversion is recorded or confirmed, even if no fee is charged now.
+	 * Null for a parked conversion, and for a conversion that an earlier version recorded. `feeRateOf` in
 	 * modules/partners/use-cases/later-credit.ts then finds the rate.
 	 */
 	fee_rate: { kind: "text", isNullable: true, changedBy: "decision" },
-	/** The partnership that had the conversion first. Null until the conversion gets another partner. */
+	/**
+	 * Partnership to which the conversion was credited first. Null until the conversion is credited to another partner.
+	 */
 	first_partnership_id: { kind: "reference", isNullable: true, changedBy: "decision" },
-	/** Commission of the first partnership, in the form of a rate in `rates`. It is null together with it. */
+	/**
+	 * Commission of the first partnership, in the same form as a rate in `rates`. Null if `first_partnership_id` is
+	 * null.
+	 */
 	first_commission: { kind: "text", isNullable: true, changedBy: "decision" },
 	reason: { kind: "word", words: REASONS, isNullable: true, changedBy: "decision" },
 	test: { kind: "flag", changedBy: "decision" },
-	/** Amount that a pixel reported, if the server's amount has replaced it. */
+	/** Amount that a pixel reported, if the amount of the shop's server has replaced it. */
 	pixel_basket_value: { kind: "amount", isNullable: true, changedBy: "decision" },
-	/** Time at which the shop's server confirmed what a pixel had reported. */
+	/** Time at which the shop's server confirmed a sale that a pixel had reported. */
 	confirmed_at_ms: { kind: "time", isNullable: true, changedBy: "decision" },
 	decided_by: { kind: "word", words: DECIDERS, isNullable: true, changedBy: "decision" },
 	/**
@@ -113,10 +123,12 @@ export const COLUMNS = {
 	 * removed some time after it. Null for every other status, and if only a pixel has reported the sale.
 	 */
 	window_ends_at_ms: { kind: "time", isNullable: true, changedBy: "decision" },
-	/** Time of the last change. It is later than the time of recording exactly if the conversion changed after that. */
+	/**
+	 * Time of the last change. It is later than the time of recording if and only if the conversion has changed since.
+	 */
 	updated_at_ms: { kind: "time", changedBy: "decision" },
 	basket_value: { kind: "amount", changedBy: "other moves" },
-	/** Sum of all partial refunds, or null if there are none. `basket_value` is what is left. */
+	/** Sum of all partial refunds, or null if there were none. `basket_value` is the value that is left. */
 	refunded_value: { kind: "amount", isNullable: true, changedBy: "other moves" },
 	occurred_at_ms: { kind: "time", changedBy: "other moves" },
 } as const satisfies Readonly<Record<string, Column>>;
@@ -130,7 +142,7 @@ type Stored<C extends Column> =
 				: never)
 	| (C extends { isNullable: true } ? null : never);
 
-/** A conversion without its row number. */
+/** Row of a conversion without its id. */
 export type NewConversion = { [Name in keyof Columns]: Stored<Columns[Name]> };
 
 export interface ConversionsTable extends NewConversion {
@@ -143,7 +155,10 @@ type ColumnsWhere<Wanted> = {
 	[Name in keyof Columns as Columns[Name] extends Wanted ? Name : never]: ColumnType;
 };
 
-/** Returns the columns that meet a condition, with their types. The condition must select the same columns as `Wanted`. */
+/**
+ * Returns the columns that meet a condition, with their types. The condition must select the same columns as the type
+ * `Wanted`.
+ */
 function columnsWhere<Wanted>(isWanted: (column: Column) => boolean): ColumnsWhere<Wanted> {
 	const wanted = Object.entries<Column>(COLUMNS).filter(([, column]) => isWanted(column));
 	return Object.fromEntries(
@@ -153,7 +168,6 @@ function columnsWhere<Wanted>(isWanted: (column: Column) => boolean): ColumnsWhe
 
 export const CONVERSION = columnsWhere<unknown>(() => true);
 
-/** Columns that a decision changes. */
 export const DECIDING = columnsWhere<{ changedBy: "decision" }>(({ changedBy }) => changedBy === "decision");
 
 /** Columns that a move may change. The remaining columns identify a conversion and its origin. */
@@ -163,25 +177,24 @@ type NullableColumn = {
 	[Name in keyof Columns]: Columns[Name] extends { isNullable: true } ? Name : never;
 }[keyof Columns];
 
-/** The values of a new conversion in the columns that may be null. */
+/** Null values for the columns of a new conversion that may be null. */
 export const EMPTY_AT_START = Object.fromEntries(
 	Object.entries<Column>(COLUMNS).flatMap(([name, { isNullable }]) => (isNullable ? [[name, null]] : [])),
 ) as { [Name in NullableColumn]: null };
 
-/** One row is an id at which times of recording start again, because the clock was set back. The database fills it. */
+/** Each row is an id at which times of recording start again, because the clock was set back. The database fills it. */
 export interface RecordingBreaksTable {
 	first_id: number;
 }
 
-/** Order ids for the search by any part. The database fills it. See schema/first-schema/order-search.ts. */
+/** Order ids for the search by any part. The database fills this table. See schema/first-schema/order-search.ts. */
 export interface OrderSearchTable {
-	/** The conversion's id. */
 	rowid: number;
-	/** Order id as the search sees it. Queries must compare it by LIKE with a pattern in lower case. */
+	/** Order id in the form in which the search reads it. Queries must compare it by LIKE with a lower-case pattern. */
 	order_id: string;
 }
 
-/** One row is a move of a conversion from one status to another. */
+/** Each row is a move of a conversion from one status to another. */
 export interface MovesTable {
 	id: Generated<number>;
 	programme_id: number;
@@ -194,17 +207,17 @@ export interface MovesTable {
 	at_ms: number;
 	/**
 	 * Body of the event that the move announced, or null if the body can still be derived from the conversion. The body
-	 * is stored when the amounts change afterwards. A move that announced no event gets a body in the same form then,
-	 * because mails name the amounts of its time.
+	 * is stored when the amounts change after the move. If the move announced no event, it gets a body in the same
+	 * form, because mails mention the amounts at the time of the move.
 	 */
 	announced_body: string | null;
 	/** Partner to whom the conversion was credited before the move, or null if the move takes the credit from nobody. */
 	lost_partner_id: number | null;
-	/** Commission that this partner had for the conversion. */
+	/** Commission that the partner `lost_partner_id` had for the conversion. */
 	lost_commission: string | null;
 	/**
-	 * Partner to whom the move credits the conversion, or null if it leaves the partner as it is or credits nobody. Moves
-	 * of earlier versions have null.
+	 * Partner to whom the move credits the conversion, or null if the move does not change the partner or credits
+	 * nobody. Null in moves of earlier versions.
 	 */
 	gained_partner_id: number | null;
 }

@@ -6,7 +6,7 @@ import type { EventName } from "../../domain/event-name.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 
 /**
- * One row is an event that is announced to a receiver. It never changes, and there is at most one of each name per
+ * Each row is an event that is announced to a receiver. It never changes, and each name occurs at most once per
  * conversion and receiver. The delivery is the sending of the event and has the same id.
  */
 export interface EventsTable {
@@ -14,11 +14,11 @@ export interface EventsTable {
 	/** Public id of the delivery. */
 	public_id: string;
 	receiver_id: ReceiverId;
-	/** The conversion that the event is about, or null for a test callback to a partner. */
+	/** Conversion that the event is about, or null for a test callback to a partner. */
 	conversion_id: number | null;
 	name: EventName;
 	/**
-	 * The values of all fields of the callback except `sentAt`. domain/event.ts composes those of shops, and
+	 * Values of all fields of the callback except `sentAt`. domain/event.ts composes those of shops, and
 	 * domain/partner-event.ts those of partners.
 	 */
 	body: string;
@@ -28,17 +28,16 @@ export interface EventsTable {
 /** A column of a view, which nobody can write. */
 type Derived<Value> = ColumnType<Value, never, never>;
 
-/** The view that derives every delivery from `events`, `queue`, `undelivered` and `attempts`. */
+/** View that derives every delivery from `events`, `queue`, `undelivered` and `attempts`. */
 export interface DeliveriesView {
 	id: Derived<number>;
 	public_id: Derived<string>;
 	receiver_id: Derived<ReceiverId>;
 	conversion_id: Derived<number | null>;
-	/** Name of the event. */
 	name: Derived<EventName>;
 	created_at_ms: Derived<number>;
 	state: Derived<DeliveryState>;
-	/** 1 for the first run, and one more for each resend by a person. */
+	/** Number of the run, which starts at 1 and rises with each resend by a person. */
 	run: Derived<number>;
 	/** Number of the delivery's last attempt, counted over all runs. It is 0 before the first attempt. */
 	attempts: Derived<number>;
@@ -53,25 +52,24 @@ export interface DeliveriesView {
 	set_aside: Derived<number | null>;
 }
 
-/** One row is a delivery that failed or was cancelled, and was not resent since. */
+/** Each row is a delivery that failed or was cancelled, and was not resent since. */
 export interface UndeliveredTable {
-	/** Id of the event. */
 	id: number;
 	receiver_id: ReceiverId;
 	state: "failed" | "cancelled";
-	/** The run that ended. */
+	/** Number of the run that ended. */
 	run: number;
 	ended_at_ms: number;
 	/**
-	 * 1 if the delivery failed and needs no attention, because a person has set it aside or it belongs to a test
+	 * 1 if the delivery failed but needs no attention, because a person has set it aside or it belongs to a test
 	 * conversion.
 	 */
 	set_aside: number | null;
 }
 
 /**
- * One row is a pending delivery, which is still to be sent. It has the id of its event. The row is small, so storing a
- * result touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
+ * Each row is a pending delivery, which is still to be sent. It has the id of its event. The row is small, so storing
+ * a result touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
  * receiver's slot reads the row, and reading it writes nothing.
  */
 export interface QueueTable {
@@ -80,7 +78,7 @@ export interface QueueTable {
 	due_at_ms: number;
 	endpoint_epoch: number;
 	run: number;
-	/** Number of attempts in this run that count towards the maximum. */
+	/** Number of attempts in this run that count towards the maximum of seven. */
 	counted: number;
 	/** Number of the delivery's last attempt, counted over all runs. It is 0 before the first attempt. */
 	seq: number;
@@ -94,7 +92,7 @@ export interface AttemptsTable {
 	run: number;
 	result: AttemptResult;
 	http_status: number | null;
-	/** Error message of the system and the step that failed. For a timeout, it is the step that was running. */
+	/** Error message of the system, and the step that failed. For a timeout, it is the step in which the time ran out. */
 	detail: string | null;
 	started_at_ms: number;
 	took_ms: number | null;
@@ -110,12 +108,12 @@ export interface AttemptsTable {
 }
 
 /**
- * Number of attempts in each quarter of an hour. Every batch of results adds to it, because counting two million attempts would take
- * too long.
+ * Numbers of attempts in each quarter of an hour. Every batch of results adds to them, because counting two million
+ * attempts would take too long.
  */
 export interface CallbackQuartersTable {
 	receiver_id: ReceiverId;
-	/** Start of the quarter. */
+	/** Start of the quarter of an hour. */
 	quarter_ms: number;
 	/** Number of attempts that were answered with 2xx. */
 	delivered: number;

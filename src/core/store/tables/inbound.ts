@@ -1,5 +1,3 @@
-// The log of inbound calls.
-
 import type { Generated } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import type { FaultCode } from "../../domain/fault.ts";
@@ -8,7 +6,7 @@ import type { ReceiverId } from "../../domain/receiver.ts";
 
 export type InboundKind = "api" | "pixel";
 
-/** One row is a call that came in, accepted or refused. */
+/** Each row is an inbound call, accepted or refused. */
 export interface InboundCallsTable {
 	id: Generated<number>;
 	programme_id: number | null;
@@ -20,29 +18,25 @@ export interface InboundCallsTable {
 	http_status: number;
 	detail: string | null;
 	order_id: string | null;
-	/** Public id of the conversion. */
 	conversion: string | null;
 	at_ms: number;
-	/** The X-Request-Id of the answer, or null if the row is about several calls. */
+	/** X-Request-Id of the answer, or null if the row is about several calls. */
 	request_id: string | null;
 }
 
-// Listeners to the events of receivers, and the answers of their own servers.
-
-/** One row is a receiver whose events somebody has listened to. */
+/** Each row is a receiver whose events somebody has read as a stream. */
 export interface ListenersTable {
 	receiver_id: ReceiverId;
-	/** Last time at which somebody was seen reading the receiver's events. */
+	/** Last time at which a reader of the receiver's events was seen. */
 	seen_at_ms: number;
 	/** Last time at which a reader closed a stream, or null. */
 	closed_at_ms: number | null;
 }
 
-/** One row is the answer of a listener's own server to an event. An event may have several answers. */
+/** Each row is the answer of a listener's own server to an event. An event may have several answers. */
 export interface LocalAnswersTable {
 	id: Generated<number>;
 	receiver_id: ReceiverId;
-	/** Public id of the conversion. */
 	conversion: string;
 	event: EventName;
 	outcome: LocalOutcome;

@@ -11,9 +11,9 @@ export interface NetworkTable {
 	 * Brand of the network. Null until it is chosen or the first signing secret is created. See store/network-cache.ts.
 	 */
 	brand: string | null;
-	/** 1 from the moment at which a shop may rely on the brand. It never becomes 0 again. */
+	/** 1 as soon as a shop may rely on the brand. It never becomes 0 again. */
 	brand_is_fixed: Generated<0 | 1>;
-	/** Public id of the sample programme of the set-up, or null if none was opened. */
+	/** Public id of the sample programme, or null if no sample programme was opened. */
 	sample_programme: string | null;
 	/** Colour of the network, in the form that programmes/network.ts checks. */
 	colour: string | null;
@@ -22,12 +22,12 @@ export interface NetworkTable {
 	time_zone: string;
 	/** Address of the network on statements, with line breaks. */
 	postal_address: string | null;
-	/** Minimum payout for each currency, such as "EUR 25.00;USD 30.00", or empty. */
+	/** Minimum payout for each currency, such as "EUR 25.00;USD 30.00". It may be empty. */
 	minimum_payouts: string;
 	sender_name: string | null;
 	sender_address: string | null;
 	logo_type: string | null;
-	/** Part of the SHA-256 of the logo's bytes. The logo's address contains it. */
+	/** Part of the SHA-256 of the logo's bytes. The logo's URL contains it. */
 	logo_hash: string | null;
 	/** Size of the logo in pixels. */
 	logo_width: number | null;
@@ -36,25 +36,25 @@ export interface NetworkTable {
 	logo_data: string | null;
 	/** Time at which the mail server last accepted a test mail. */
 	mail_tested_at_ms: number | null;
-	/** Time at which staff finished the set-up or dismissed it. */
+	/** Time at which staff finished or dismissed the set-up. */
 	set_up_ended_at_ms: number | null;
 	/**
-	 * Time of the last backup, by `ringback backup` or recorded by `ringback record-backup`. Everything that was stored
-	 * before it is in that backup.
+	 * Time of the last backup, by `ringback backup` or recorded by `ringback record-backup`. The backup contains
+	 * everything that was stored before this time.
 	 */
 	backed_up_at_ms: number | null;
-	/** Size of that backup, or null if nobody said it. */
+	/** Size of the last backup, or null if it is unknown. */
 	backup_bytes: number | null;
-	/** Where that backup is, in an operator's words, or null. */
+	/** Location of the last backup, in an operator's words, or null. */
 	backup_note: string | null;
 	/** Time of the last backup that failed, or null if one has succeeded since. */
 	backup_failed_at_ms: number | null;
-	/** Why that backup failed, or null. */
+	/** Reason why the last failed backup failed, or null. */
 	backup_failure: string | null;
 	/** Time of the last mail to staff about failing shops. */
 	staff_told_at_ms: number | null;
 	/**
-	 * Position after the last move that was read for mails about sales, or null if none was. See
+	 * Position of the last move that was read for mails about sales, or null if none was read yet. See
 	 * modules/partners/store/sale-news.ts.
 	 */
 	sales_read_at: number | null;
@@ -62,14 +62,14 @@ export interface NetworkTable {
 }
 
 /**
- * One row is a chore with its last success and its failures, as recorded by all processes. A newer program may have
- * added rows for chores that this one does not know.
+ * Each row is a chore with its last success and its failures, as recorded by all processes. A newer program may have
+ * added rows for chores that this program does not know.
  */
 export interface ChoresTable extends Omit<ChoreRecord, "name"> {
 	name: string;
 }
 
-/** One row is a process, from its start to its clean stop. */
+/** Each row is a process, from its start to its clean stop. */
 export interface ProcessesTable extends ProcessRecord {
 	/** Ids of the sealing keys that the process knows, separated by spaces. Null in a process of an earlier version. */
 	known_keys: Generated<string | null>;
@@ -77,9 +77,8 @@ export interface ProcessesTable extends ProcessRecord {
 
 // Engines and the slots that they own. queries/queue.ts describes how they are used.
 
-/** One row is an engine that is running. An engine without its row owns no slots and stores nothing. */
+/** Each row is a running engine. An engine without a row owns no slots and stores nothing. */
 export interface EnginesTable {
-	/** Id of the engine, which is never used twice. */
 	id: number;
 	/** Time of the last renewal, by the database's clock. */
 	renewed_at_ms: number;
@@ -87,10 +86,10 @@ export interface EnginesTable {
 	most_in_flight: number | null;
 }
 
-/** One row is a slot. The number of rows never changes. See domain/slot.ts. */
+/** Each row is a slot. The number of rows never changes. See domain/slot.ts. */
 export interface SlotsTable {
 	slot: number;
-	/** The engine that owns the slot, or null. */
+	/** Engine that owns the slot, or null if the slot is free. */
 	engine_id: number | null;
 }
 
@@ -98,17 +97,16 @@ export interface SlotsTable {
 export interface DeliveryPauseTable {
 	one: 1;
 	since_ms: number;
-	/** The person who held the callbacks, or null for the command line. */
+	/** Person who held the callbacks, or null for the command line. */
 	held_by: number | null;
 }
 
-/** One row is a restore of the database from a backup. */
 export interface RestoresTable {
 	id: Generated<number>;
-	/** Time of the backup. What was recorded after it is not in the database. */
+	/** Time of the restored backup. Data that was recorded after it is missing from the database. */
 	as_of_ms: number;
 	restored_at_ms: number;
-	/** Time at which staff confirmed that they compared payments with the bank, or null. */
+	/** Time at which staff confirmed that they have compared payments with the bank, or null if they have not. */
 	compared_at_ms: number | null;
 	compared_by: number | null;
 }

@@ -12,24 +12,24 @@ export interface NoticesTable {
 	receiver_id: ReceiverId;
 	kind: NoticeKind;
 	/**
-	 * For a notice about failing callbacks, the time of the first failed attempt. For a notice that they work
-	 * again, the time of the success.
+	 * Time of the first failed attempt, for a notice about failing callbacks. Time of the success, for a notice that
+	 * callbacks work again.
 	 */
 	opened_at_ms: number;
-	/** Time from which people can see the notice. Null while the service only watches the failures. */
+	/** Time from which people can see the notice, or null while the service only watches the failures. */
 	told_at_ms: number | null;
 	/** Time at which callbacks worked again or the Postback URL was removed, or null. */
 	ended_at_ms: number | null;
 	ended_by: TroubleEnd | null;
 	/** Number of attempts that have failed in a row. */
 	failed_attempts: number;
-	/** Number of deliveries that have failed for good. */
+	/** Number of deliveries that have finally failed. */
 	failures: number;
 	/** Number of final failures that people have already been mailed about. */
 	mailed_failures: number;
 	/**
-	 * Time, delivery and result of the newest final failure, or of the newest failed attempt if there was no
-	 * final failure.
+	 * Time, delivery and result of the newest final failure, or of the newest failed attempt if no delivery has finally
+	 * failed.
 	 */
 	last_failed_at_ms: number | null;
 	last_delivery_id: number | null;
@@ -39,17 +39,18 @@ export interface NoticesTable {
 	last_detail: string | null;
 	/** Time at which the next mail is due, or null if there is nothing to report. */
 	mail_due_at_ms: number | null;
-	/** Time and addressees of the last mail about the notice. */
+	/** Time and recipients of the last mail about the notice. */
 	mailed_at_ms: number | null;
 	mailed_to: string | null;
-	/** Addressees to whom the mail could not be delivered and was given up. */
+	/** Recipients to whom the mail could not be delivered and was given up. */
 	mail_refused_to: string | null;
 }
 
-// Queued mails, and changes that people have yet to be mailed about.
+// Queued mails, and changes about which people must still be mailed.
 
 /**
- * One row is a mail. It is written in the transaction of its cause, sent after the commit, and retried when it fails.
+ * Each row is a mail. It is stored in the transaction of the event that it reports, sent after the commit, and
+ * retried if sending fails.
  */
 export interface MailQueueTable {
 	id: Generated<number>;
@@ -60,14 +61,14 @@ export interface MailQueueTable {
 	topic: string | null;
 	subject: string;
 	/**
-	 * Text of the mail. It is encrypted, because it may contain a sign-in link. Null once the mail was sent or given up,
-	 * and if it is withheld.
+	 * Encrypted text of the mail, which may contain a sign-in link. Null once the mail was sent or given up, and if it
+	 * is withheld.
 	 */
 	sealed_text: string | null;
 	created_at_ms: number;
 	/** Time of the next attempt, or null once the mail was sent or given up, and if it is withheld. */
 	due_at_ms: number | null;
-	/** Number of attempts that the server answered. An attempt does not count if the server itself fails. */
+	/** Number of attempts that the mail server answered. An attempt does not count if the server itself fails. */
 	tries: Generated<number>;
 	/** Time after which the mail is useless and is not sent. */
 	good_until_ms: number;
@@ -79,22 +80,20 @@ export interface MailQueueTable {
 }
 
 /**
- * One row is an audit entry that a person, or the owners of a programme, are to be mailed about. It is deleted when
- * the mail is written.
+ * Each row is an audit entry about which a person, or the owners of a programme, must be mailed. The row is deleted
+ * when the mail is written.
  */
 export interface ChangesToTellTable {
 	audit_entry_id: number;
 	/** Entries of the same topic are put into one mail. */
 	topic: string;
-	/** The person whose account was changed, or null if the owners of the programme are mailed. */
+	/** Person whose account was changed, or null if the owners of the programme are mailed. */
 	person_id: number | null;
 	programme_id: number | null;
 	due_at_ms: number;
 }
 
-// The audit log.
-
-/** One row is something that a person, the command line or the service did. It changes only if somebody is erased. */
+/** Each row is an action of a person, the command line or the service. It changes only if somebody is erased. */
 export interface AuditEntriesTable {
 	id: Generated<number>;
 	at_ms: number;
@@ -102,12 +101,12 @@ export interface AuditEntriesTable {
 	person_id: number | null;
 	programme_id: number | null;
 	action: string;
-	/** Public id or e-mail address of the object that was changed. */
+	/** Public id or email address of the object that was changed. */
 	subject: string | null;
 	detail: string | null;
 	/** IP address of the request, for changes to somebody's account. */
 	address: string | null;
-	/** The API token with which a program acted in the person's name, or null if the person acted on a page. */
+	/** API token with which a program acted in the person's name, or null if the person acted on a page. */
 	token_id: number | null;
 }
 

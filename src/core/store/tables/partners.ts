@@ -1,25 +1,22 @@
-// Partners and the people who sign in for them.
-
 import type { Generated, Selectable } from "kysely";
 
-/** One row is a company or a person that brings sales. */
+/** Each row is a company or a person that brings sales. */
 export interface PartnersTable {
 	id: Generated<number>;
 	public_id: string;
 	name: string;
 	/** The partner's site. It may be empty. */
 	site: string;
-	/** VAT percentage and note that staff entered for the partner's statements. Nothing is calculated from them. */
+	/** VAT percentage and note that staff entered for the partner's statements. No amount is calculated from them. */
 	vat_percent: Generated<string | null>;
 	vat_note: Generated<string>;
 	created_at_ms: number;
-	/** Time at which staff archived the partner, or null. An archived partner is in no list. */
+	/** Time at which staff archived the partner, or null. An archived partner is left out of lists. */
 	archived_at_ms: number | null;
 	/** Time at which the partner was erased, or null. An erased partner is archived, too. */
 	erased_at_ms: Generated<number | null>;
 }
 
-/** One row is a person who signs in for a partner. */
 export interface PartnerPeopleTable {
 	partner_id: number;
 	person_id: number;

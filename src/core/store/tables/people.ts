@@ -1,5 +1,3 @@
-// People, how they sign in, and the one-time links that let them in.
-
 import type { Generated } from "kysely";
 import type { SaleMails } from "../../domain/notice.ts";
 import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
@@ -7,21 +5,23 @@ import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
 export interface PeopleTable {
 	id: Generated<number>;
 	public_id: string;
-	/** E-mail address in lower case. It is unique. */
+	/** Email address in lower case, which is unique. */
 	email: string;
 	kind: PersonKind;
 	created_at_ms: number;
-	/** Name of the person. Empty until they have accepted their invitation. */
+	/** Name of the person, which is empty until they have accepted their invitation. */
 	name: Generated<string>;
-	/** IANA name of a time zone, or null for the browser's own. */
+	/** IANA name of a time zone, or null to use the browser's time zone. */
 	zone: string | null;
-	/** Language of dates and numbers, one of DATE_LOCALES in people/own-settings, or null for the browser's own. */
+	/**
+	 * Language of dates and numbers, one of DATE_LOCALES in people/own-settings, or null to use the browser's language.
+	 */
 	locale: string | null;
-	/** Whether the person wants mails of this kind. */
+	/** Whether the person wants mails about failing callbacks. */
 	mails_callbacks_failing: Generated<0 | 1>;
 	mails_callbacks_working_again: Generated<0 | 1>;
 	mails_decisions_waiting: Generated<0 | 1>;
-	/** Mails that a partner's person wants about sales. It has no effect for other people. */
+	/** Mails about sales that a person wants who signs in for a partner. For other people it has no effect. */
 	mails_sales: Generated<SaleMails>;
 	/** Time from which the person may no longer sign in. */
 	deactivated_at_ms: number | null;
@@ -32,7 +32,7 @@ export interface PeopleTable {
 /** Passwords have a table of their own, so that reading a person never loads the hash. */
 export interface PasswordsTable {
 	person_id: number;
-	/** Hash of the password, as a text in the form of domain/password-hash. */
+	/** Hash of the password, as text in the form of domain/password-hash. */
 	hash: string;
 	changed_at_ms: number;
 }
@@ -42,7 +42,7 @@ export interface SessionsTable {
 	/** SHA-256 of the token. The token itself is only in the browser's cookie. */
 	token_hash: string;
 	person_id: number;
-	/** Time at which the person signed in. It stays when the session gets a new id and token. */
+	/** Time at which the person signed in. It does not change when the session gets a new id and token. */
 	created_at_ms: number;
 	last_used_at_ms: number;
 	expires_at_ms: number;
@@ -50,7 +50,7 @@ export interface SessionsTable {
 	user_agent: string;
 }
 
-/** A sign-in with the right password that waits for an authenticator code. */
+/** Each row is a sign-in with the right password that waits for an authenticator code. */
 export interface SignInChallengesTable {
 	/** SHA-256 of the token in the browser's cookie. */
 	token_hash: string;
@@ -65,20 +65,20 @@ export interface AuthenticatorsTable {
 	/** The unused backup codes as a JSON array, encrypted. */
 	backup_codes: string;
 	/**
-	 * Time at which the person turned the authenticator on by entering a valid code of their app, or null until
-	 * then.
+	 * Time at which the person turned the authenticator on by entering a valid code of their app, or null if they have
+	 * not yet.
 	 */
 	turned_on_at_ms: number | null;
 }
 
-/** One row is an authenticator code that was used. A code is valid for 90 seconds and for one use. */
+/** Each row is an authenticator code that was used. A code is valid for 90 seconds and for one use. */
 export interface SpentCodesTable {
 	person_id: number;
 	code_hash: string;
 	expires_at_ms: number;
 }
 
-/** One row is the number of uses of a rate limit within its window (people/limits). */
+/** Each row is the number of uses of a rate limit within its window (people/limits). */
 export interface LimitCountsTable {
 	/** Name of the limit and a hash of the subject that it counts for. */
 	subject: string;
@@ -87,10 +87,10 @@ export interface LimitCountsTable {
 }
 
 /**
- * The purpose of a sign-in link. A password link that staff made and one that a person asked for by mail have different
- * purposes. Anybody who knows an address can ask for such a mail, and the mail must not replace the link that staff
- * handed over. An operator's link is printed by `ringback user link`. The person joins or chooses a new password with
- * it, and it lets staff in even if they must use the company's account.
+ * Purpose of a sign-in link. A password link that staff created and a password link that a person requested by mail
+ * have different purposes. Anybody who knows an address can request such a mail, and the mail must not replace the
+ * link that staff handed over. An operator's link is printed by `ringback user link`. With it, the person joins or
+ * chooses a new password, and staff can sign in even if they must use the company's account.
  */
 export type SignInLinkPurpose =
 	| "first_staff"
@@ -101,12 +101,13 @@ export type SignInLinkPurpose =
 	| "password_mail"
 	| "address_mail";
 
-/** The person whose access ended and thereby ended a link, which is either its maker or its recipient. */
+/** The person whose access ended and thereby ended a link: its creator ("maker") or its recipient. */
 export type Withdrawal = "with_maker" | "with_recipient";
 
 /**
- * One row is a one-time link that lets a person in, or lets them choose a password without the one they have. The row
- * is deleted when its link is used, or when a new link of the same purpose for the same person or address replaces it.
+ * Each row is a one-time link with which a person signs in, or chooses a password without knowing the present one.
+ * The row is deleted when its link is used, or when a new link with the same purpose for the same person or address
+ * replaces it.
  */
 export interface SignInLinksTable {
 	id: Generated<number>;
@@ -115,8 +116,8 @@ export interface SignInLinksTable {
 	/** SHA-256 of the token. The token itself is only in the link. */
 	token_hash: string;
 	/**
-	 * The person who gets the link. Null for the link of the first start. Also null for an invitation by an owner or
-	 * by a partner's people, which is sent to an email address.
+	 * Person who gets the link. Null for the link of the first start, and for an invitation by an owner or by a
+	 * partner's people, which is sent to an email address.
 	 */
 	person_id: number | null;
 	/**
@@ -126,12 +127,12 @@ export interface SignInLinksTable {
 	 */
 	email: string | null;
 	programme_id: number | null;
-	/** The partner to which its people invite the address. Null for every other link. */
+	/** Partner to which the partner's people invite the address. Null for every other link. */
 	partner_id: number | null;
-	/** The role that an owner's invitation gives. Null for every other link. */
+	/** Role that an owner's invitation gives. Null for every other link. */
 	role: ProgrammeRole | null;
 	/**
-	 * The person who made the link. Null for the command line, the first start, or a recipient who asked for the link by
+	 * Person who created the link. Null for the command line, the first start, or a recipient who requested the link by
 	 * mail.
 	 */
 	made_by: number | null;
@@ -144,7 +145,7 @@ export interface SignInLinksTable {
 	withdrawn: Withdrawal | null;
 }
 
-/** The table has one row, whose lock is the access lock (queries/sign-in-links). */
+/** This table has a single row, whose lock is the access lock (queries/sign-in-links). */
 export interface AccessLockTable {
 	id: number;
 }

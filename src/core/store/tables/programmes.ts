@@ -1,5 +1,3 @@
-// Programmes, their people, their API keys, and the nonces of signed requests.
-
 import type { Generated } from "kysely";
 import type { BasketRule } from "../../domain/basket-rule.ts";
 import type { KeyRight, ProgrammeRole } from "../../domain/roles.ts";
@@ -9,10 +7,13 @@ export interface ProgrammesTable {
 	public_id: string;
 	name: string;
 	currency: string;
-	/** General rates: a percentage with four decimals, and "+" with a fixed amount if there is one. See domain/rate.ts. */
+	/**
+	 * General rates: a percentage with four decimals, followed by "+" and a fixed amount if there is one. See
+	 * domain/rate.ts.
+	 */
 	commission_rate: string;
 	fee_rate: string;
-	/** Rates for single event types, or empty. See `writeByType` in domain/rate.ts. */
+	/** Rates for single event types. Empty if there are none. See `writeByType` in domain/rate.ts. */
 	event_rates: Generated<string>;
 	approval_days: number;
 	/** Limits within which owners may change `approval_days`. Staff set both limits. */
@@ -23,7 +24,7 @@ export interface ProgrammesTable {
 	/** What the basket value contains, and the words that the programme adds to it. See domain/basket-rule.ts. */
 	basket_rule: Generated<BasketRule>;
 	basket_note: Generated<string>;
-	/** 1 if only sales that a partner brought have a commission and a fee. */
+	/** 1 if only sales that are credited to a partner have a commission and a fee. */
 	credits_partners: Generated<0 | 1>;
 	/** Number of days after a click in which a sale is credited to it. */
 	click_days: Generated<number>;
@@ -33,25 +34,28 @@ export interface ProgrammesTable {
 	shows_baskets: Generated<0 | 1>;
 	/** Whether strangers may apply as partners on a public page. */
 	takes_applications: Generated<0 | 1>;
-	/** Whether all partners of the network find the programme in the list of those that take applications. */
+	/** Whether the programme is in the list of programmes that partners of the network can apply to. */
 	is_listed: Generated<0 | 1>;
 	partner_terms: Generated<string>;
 	created_at_ms: number;
 	/**
-	 * Times of the first signed request and of the first pixel call that counted. Each is written once. See
+	 * Times of the first signed request and of the first pixel call that counted. Each time is stored only once. See
 	 * queries/first-times.ts.
 	 */
 	first_signed_at_ms: number | null;
 	first_pixel_at_ms: number | null;
-	/** Time at which staff archived the programme, or null. An archived programme takes no sales and is in no list. */
+	/**
+	 * Time at which staff archived the programme, or null. An archived programme takes no sales and is left out of
+	 * lists.
+	 */
 	archived_at_ms: number | null;
-	/** Time at which the weekly mail about conversions that wait for a decision was last due and written, or 0. */
+	/** Due time of the last weekly mail about conversions that wait for a decision, or 0 if no such mail was written. */
 	weekly_mail_at_ms: Generated<number>;
 }
 
 /**
- * One row is the rates of a programme from a time on, until the next row begins. The database writes it if no writer did.
- * See schema/rates-on-record.ts.
+ * Each row is the rates of a programme from a time on, until the next row begins. If a writer stores no row, a
+ * trigger does. See schema/rates-on-record.ts.
  */
 export interface ProgrammeRatesTable {
 	programme_id: number;
@@ -61,7 +65,7 @@ export interface ProgrammeRatesTable {
 	event_rates: string;
 }
 
-/** One row is a person of a shop in a programme, with their role. Staff have no rows here. */
+/** Each row is a shop's person in a programme, with their role. Staff have no rows in this table. */
 export interface ProgrammePeopleTable {
 	programme_id: number;
 	person_id: number;
@@ -72,7 +76,6 @@ export interface ApiKeysTable {
 	id: Generated<number>;
 	public_id: string;
 	programme_id: number;
-	/** Name that people have chosen for the key. They may change it. */
 	name: string;
 	/** SHA-256 of the key. The key itself is shown once and never stored. */
 	hash: string;

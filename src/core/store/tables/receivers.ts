@@ -4,34 +4,33 @@ import type { Generated } from "kysely";
 import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 
 /**
- * One row is a party that gets callbacks. Every programme has one, which is its shop. A partner gets one with its
- * first URL.
+ * Each row is a receiver of callbacks. Every programme has one, which is its shop. A partner gets one when its first
+ * URL is saved.
  */
 export interface ReceiversTable {
 	id: Generated<ReceiverId>;
 	kind: ReceiverKind;
-	/** The programme whose shop this receiver is, or null for a partner. */
+	/** Programme whose shop this receiver is, or null for a partner. */
 	programme_id: number | null;
-	/** The partner that this receiver is, or null for a shop. */
 	partner_id: number | null;
 	/** Id of the current Postback URL, or null if there is none. */
 	endpoint_id: number | null;
-	/** Number that rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
+	/** Number that rises when the URL is removed. Pending deliveries with an older epoch are cancelled. */
 	endpoint_epoch: Generated<number>;
 	/** Time of the last mail about failing callbacks. */
 	last_mailed_at_ms: number | null;
-	/** Time of the first successful callback. It is written once. */
+	/** Time of the first successful callback. It is stored only once. */
 	first_callback_at_ms: number | null;
 }
 
 /**
- * One row is a Postback URL that was saved at some time. It is never deleted, so that an old attempt still shows where
- * it was sent.
+ * Each row is a Postback URL that was saved at some time. Rows are never deleted, so that an old attempt still shows
+ * where it was sent.
  */
 export interface EndpointsTable {
 	id: Generated<number>;
 	receiver_id: ReceiverId;
-	/** The URL. That of a GET callback has macros in its query. */
+	/** The URL. The URL of a GET callback has macros in its query. */
 	url: string;
 	form: Generated<CallbackForm>;
 	/** Names of the events that are sent to the URL, separated by spaces. */
@@ -43,7 +42,7 @@ export interface SigningSecretsTable {
 	id: Generated<number>;
 	public_id: string;
 	receiver_id: ReceiverId;
-	/** The secret, encrypted with AES-256-GCM. See domain/sealing.ts. */
+	/** Signing secret, encrypted with AES-256-GCM. See domain/sealing.ts. */
 	sealed: string;
 	/** Last characters of the secret, so that people can distinguish secrets. */
 	hint: string;
@@ -52,8 +51,10 @@ export interface SigningSecretsTable {
 	activated_at_ms: number | null;
 	/** Time at which another secret replaced this one. Inbound requests may still be signed with it for a while. */
 	replaced_at_ms: number | null;
-	/** Time at which a person discarded the secret or ended it early. */
+	/** Time at which a person discarded the secret, or ended it before its grace period was over. */
 	ended_at_ms: number | null;
-	/** The person who prepared the secret, or null if it came from the command line or with the programme's first key. */
+	/**
+	 * Person who prepared the secret, or null if it was created on the command line or with the programme's first key.
+	 */
 	prepared_by: number | null;
 }

@@ -2,31 +2,34 @@
 
 import type { Generated } from "kysely";
 
-/** The table has one row. Keys are named by their ids (domain/key-ring.ts). */
+/** This table has a single row. It names keys by their ids (domain/key-ring.ts). */
 export interface SealingKeyTable {
 	one: 1;
-	/** The key that seals. Null until something is sealed. */
+	/** Key that seals, or null if nothing was sealed yet. */
 	present_id: string | null;
-	/** The key that sealed before the present one, or null. */
+	/** Key that sealed before the present key, or null. */
 	former_id: string | null;
-	/** The key that is to seal as soon as all processes know it, or null. */
+	/** Key that will seal as soon as all processes know it, or null. */
 	next_id: string | null;
 	/** Time at which the present key began to seal in place of the former one. */
 	replaced_at_ms: number | null;
-	/** Time at which nothing sealed by the former key was left. Null while its replacement is under way. */
+	/**
+	 * Time at which the last value sealed by the former key had been sealed again. Null while the replacement is in
+	 * progress.
+	 */
 	resealed_at_ms: number | null;
-	/** Number of changes of this table and of `kept_keys`, by which processes notice them. */
+	/** Number of changes of this table and of `kept_keys`. Processes compare it to notice changes. */
 	changes: Generated<number>;
 }
 
-/** One row has keys that were derived from a former sealing key. */
+/** Each row has keys that were derived from a former sealing key. */
 export interface KeptKeysTable {
 	id: Generated<number>;
 	former_id: string;
 	kind: KeptKind;
-	/** The derived keys by their uses, as JSON, sealed by the sealing key. */
+	/** Derived keys by their uses, as JSON, sealed by the sealing key. */
 	sealed: string;
-	/** Time after which nothing that was made with them is valid. Null if they are kept for ever. */
+	/** Time after which everything that was made with these keys has expired. Null if they are kept forever. */
 	expires_at_ms: number | null;
 }
 

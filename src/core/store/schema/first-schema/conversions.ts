@@ -1,6 +1,6 @@
-// Conversions and their history. Neither these tables nor those that depend on conversions have foreign keys. On
-// PostgreSQL each foreign key would lock the programme's row for every sale, and every use case has just read the rows
-// it refers to.
+// Conversions and their history. Neither these tables nor tables that depend on conversions have foreign keys. On
+// PostgreSQL, each foreign key would lock the programme's row for every sale, although every use case has just read
+// the rows to which its new rows refer.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -15,9 +15,9 @@ const LIST_KIND = `
 export function conversionTables(dialect: Dialect): readonly string[] {
 	const { generatedId, bytewiseText, generatedColumn, thenId, beforeMoves, moveKey } = dialect;
 	return [
-		// One row is a sale, lead or other event that was reported for a programme, in its present state. Rows with the same
-		// status, event type and test have the same list_kind. If they also belong to the same programme, they have the same
-		// list_key.
+		// Each row is a sale, lead or other event that was reported for a programme, in its present state. Rows with the
+		// same status, event type and test have the same list_kind. If they also belong to the same programme, they have
+		// the same list_key.
 		`create table conversions (
 			id ${generatedId},
 			public_id text not null unique,
@@ -49,10 +49,10 @@ export function conversionTables(dialect: Dialect): readonly string[] {
 		// report needs.
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
 		// This index serves a programme's list in the order of recording, with any filter by status, event type and test,
-		// and the export. The list merges one range of the index for each value of list_key that the filter allows. See
+		// and the export. The list merges one range of the index for each list_key that the filter allows. See
 		// queries/conversion-buckets.ts.
 		`create index conversions_by_list on conversions (list_key${thenId})`,
-		// This index serves the same list over all programmes, for staff.
+		// This index serves the list of all programmes in the order of recording, for staff.
 		`create index conversions_by_kind on conversions (list_kind${thenId})`,
 		// This index serves a programme's list sorted by the time of the sale, the API's filter by that time, and a
 		// programme's totals.
@@ -77,7 +77,7 @@ export function conversionTables(dialect: Dialect): readonly string[] {
 		...recordingBreaks(dialect),
 
 		...beforeMoves,
-		// One row is a move of a conversion from one status to another.
+		// Each row is a move of a conversion from one status to another.
 		`create table moves (
 			${moveKey},
 			programme_id bigint not null,
@@ -98,15 +98,15 @@ export function conversionTables(dialect: Dialect): readonly string[] {
 }
 
 /**
- * Time by which a conversion may seem older than the one before it without a break. It equals CLOCK_SLACK_MS in
- * queries/conversion-buckets.ts.
+ * Time by which a conversion may seem older than the previous one without counting as a break. It equals
+ * CLOCK_SLACK_MS in queries/conversion-buckets.ts.
  */
 const SLACK_MS = 60_000;
 
 /**
- * Returns the table of ids at which the clock had been set back. Lists find a time by a search over the ids, which needs
- * times that rise with the ids. A row says that the search must start again at this id. The database itself notices a
- * break, so that no writer can forget it.
+ * Returns the table of ids at which the clock had been set back. Lists find a time by a binary search over the ids,
+ * which works only while times rise with the ids. A row of this table means that the search must start again at its
+ * id. A trigger adds the rows, so that no writer can forget to.
  */
 function recordingBreaks({ kind, assignedId }: Dialect): readonly string[] {
 	const table = `create table recording_breaks (first_id ${assignedId})`;

@@ -1,5 +1,5 @@
-// Events, their deliveries, and every attempt. A delivery has no row of its own. It is pending while it has a row in
-// `queue`, failed or cancelled while it has a row in `undelivered`, and delivered otherwise.
+// Events, their deliveries, and every attempt. A delivery has no row of its own. It is pending while its event has a
+// row in `queue`, failed or cancelled while its event has a row in `undelivered`, and delivered otherwise.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -11,8 +11,9 @@ export function deliveryTables({
 	appended,
 }: Dialect): readonly string[] {
 	return [
-		// One row is an event that is announced to a receiver. It never changes. The delivery is the sending of the event
-		// and has the same id. `public_id` is the public id of the delivery. A partner's test callback has no conversion.
+		// Each row is an event that is announced to a receiver. It never changes. The delivery is the sending of the
+		// event and has the same id. `public_id` is the public id of the delivery. A partner's test callback has no
+		// conversion.
 		`create table events (
 			id ${generatedId},
 			public_id text not null unique,
@@ -22,8 +23,8 @@ export function deliveryTables({
 			body text not null,
 			created_at_ms bigint not null
 		) ${appended}`,
-		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion, and
-		// readPartnerCredits, which reads what a partner has been told.
+		// This unique index allows only one event of a name per conversion and receiver. It serves
+		// listDeliveriesOfConversion, and EVENTS_OF_CONVERSION, which reads the events that receivers already have.
 		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
 		// This index serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted
 		// callback.
@@ -31,7 +32,7 @@ export function deliveryTables({
 		// A later migration drops this index, because no query uses it any more.
 		"create index events_of_tests on events (receiver_id, id) where conversion_id is null",
 
-		// One row is a pending delivery, which is still to be sent. It has the id of its event.
+		// Each row is a pending delivery, which is still to be sent. It has the id of its event.
 		`create table queue (
 			id ${assignedId},
 			receiver_id bigint not null,
@@ -45,7 +46,8 @@ export function deliveryTables({
 		// deliveries.
 		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
 
-		// One row is a delivery that ended without a success. It has the id of its event. `state` is failed or cancelled.
+		// Each row is a delivery that ended without a success. It has the id of its event. `state` is failed or
+		// cancelled.
 		`create table undelivered (
 			id ${assignedId},
 			receiver_id bigint not null,
@@ -61,7 +63,7 @@ export function deliveryTables({
 		`create index undelivered_in_sight on undelivered (receiver_id, state, ended_at_ms)
 			where state = 'failed' and set_aside is null`,
 
-		// One row is a request that was sent to a receiver, with its result.
+		// Each row is a request that was sent to a receiver, with its result.
 		`create table attempts (
 			delivery_id bigint not null,
 			seq integer not null,
@@ -84,7 +86,7 @@ export function deliveryTables({
 
 		DELIVERIES_VIEW,
 
-		// One row is the number of attempts of a receiver in a quarter of an hour.
+		// Each row is the number of attempts of a receiver in a quarter of an hour.
 		`create table callback_quarters (
 			receiver_id bigint not null,
 			quarter_ms bigint not null,
@@ -97,7 +99,6 @@ export function deliveryTables({
 	];
 }
 
-/** Returns a subquery for a column of the newest attempt of the event `e`. */
 function ofNewestAttempt(column: string): string {
 	return `(select ${column} from attempts a where a.delivery_id = e.id order by a.seq desc limit 1)`;
 }

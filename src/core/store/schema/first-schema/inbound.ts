@@ -1,10 +1,10 @@
-// The log of inbound calls, and the answers of developers' own servers to the events of `ringback listen`.
+// Log of inbound calls, and the answers of developers' own servers to the events of `ringback listen`.
 
 import type { Dialect } from "../dialect.ts";
 
 export function inboundTables({ generatedId, appended }: Dialect): readonly string[] {
 	return [
-		// One row is a call that came in, accepted or refused.
+		// Each row is an inbound call, accepted or refused.
 		`create table inbound_calls (
 			id ${generatedId},
 			programme_id bigint,
@@ -25,14 +25,14 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 		`create index inbound_calls_by_order on inbound_calls (programme_id, order_id, id)
 			where order_id is not null`,
 
-		// One row is a receiver whose events somebody has listened to.
+		// Each row is a receiver whose events somebody has listened to.
 		`create table listeners (
 			receiver_id bigint primary key references receivers (id),
 			seen_at_ms bigint not null,
 			closed_at_ms bigint
 		)`,
 
-		// One row is the answer of a listener's own server to an event.
+		// Each row is the answer of a listener's own server to an event.
 		`create table local_answers (
 			id ${generatedId},
 			receiver_id bigint not null references receivers (id),

@@ -1,4 +1,4 @@
-// The network that runs Ringback, and the processes of this installation.
+// Network that runs Ringback, and the processes of this installation.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -11,7 +11,7 @@ const SLOTS = 64;
 export function installationTables({ assignedId, clustered, updatedOften }: Dialect): readonly string[] {
 	const slots = Array.from({ length: SLOTS }, (_, slot) => `(${slot})`);
 	return [
-		// The table has one row with the network's name, brand, look and mail sender.
+		// This table has one row with the network's name, brand, look and mail sender.
 		`create table network (
 			one ${assignedId},
 			name text,
@@ -39,7 +39,7 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 		)`,
 		"insert into network (one) values (1)",
 
-		// One row is a process of the service that is running, or that ended without a clean stop.
+		// Each row is a process of the service that is running, or that ended without a clean stop.
 		`create table processes (
 			instance text primary key,
 			host text not null,
@@ -55,7 +55,7 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 			mail_error text
 		) ${clustered} ${updatedOften}`,
 
-		// One row is a chore with its last success and its failures since then.
+		// Each row is a chore with its last success and its failures since then.
 		`create table chores (
 			name text primary key,
 			since_ms bigint not null,
@@ -66,21 +66,21 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 			error text
 		) ${clustered} ${updatedOften}`,
 
-		// One row is a callback engine that is running.
+		// Each row is a callback engine that is running.
 		`create table engines (
 			id ${assignedId},
 			renewed_at_ms bigint not null,
 			most_in_flight integer
 		) ${updatedOften}`,
 
-		// One row is a slot, with the engine that owns it.
+		// Each row is a slot, with the engine that owns it.
 		`create table slots (
 			slot ${assignedId},
 			engine_id bigint
 		)`,
 		`insert into slots (slot) values ${slots.join(", ")}`,
 
-		// The table has one row while all callbacks are held, and is empty otherwise.
+		// This table has one row while all callbacks are held, and is empty otherwise.
 		`create table delivery_pause (
 			one integer primary key,
 			since_ms bigint not null,

@@ -4,7 +4,7 @@ import type { Dialect } from "../dialect.ts";
 
 export function jobTables({ neverReusedId, clustered }: Dialect): readonly string[] {
 	return [
-		// One row is a file or a list of lines that is to be applied.
+		// Each row is a file or a list of lines that is to be applied.
 		`create table jobs (
 			id ${neverReusedId},
 			public_id text not null unique,
@@ -41,7 +41,7 @@ export function jobTables({ neverReusedId, clustered }: Dialect): readonly strin
 		// This index serves findJobToClear.
 		"create index jobs_to_clear on jobs (id) where lines <> 'gone'",
 
-		// One row is a batch of a job's lines, which one transaction applies.
+		// Each row is a batch of a job's lines, which one transaction applies.
 		`create table job_lines (
 			job_id bigint not null,
 			seq integer not null,

@@ -5,7 +5,7 @@ import type { Dialect } from "../dialect.ts";
 export function moneyTables(dialect: Dialect): readonly string[] {
 	const { generatedId, neverReusedId, assignedId, clustered, bytewiseText } = dialect;
 	return [
-		// One row is a refund of a part of a conversion's value.
+		// Each row is a refund of a part of a conversion's value.
 		`create table refunds (
 			id ${generatedId},
 			programme_id bigint not null,
@@ -17,11 +17,11 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			person_id bigint,
 			at_ms bigint not null
 		)`,
-		// This unique index allows each refund of a conversion once. It serves the refunds of a conversion, which every
-		// further one needs.
+		// This unique index prevents a refund from being stored twice. It also serves reading the refunds of a
+		// conversion, which every further refund needs.
 		"create unique index refunds_by_conversion on refunds (conversion_id, refund_id)",
 
-		// One row is an entry in the account of a partner. Rows are never changed or deleted, so no id is used again.
+		// Each row is an entry in the account of a partner. Rows are never changed or deleted, so no id is used again.
 		`create table entries (
 			id ${generatedId},
 			partner_id bigint not null,
@@ -41,15 +41,17 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		)`,
 		// This index serves the check that the entries of a conversion add up to its commission.
 		"create index entries_by_conversion on entries (conversion_id) where conversion_id is not null",
-		// This index serves the list of a partner's account for one kind, the adjustments of a statement, and payments. Most
-		// entries are of the kind EARNED and are not in it, so that an approval writes one index less.
+		// This index serves the list of a partner's account filtered by kind, the adjustments of a statement, and
+		// payments. Entries of the kind EARNED, which are the majority, are not in the index, so an approval writes one
+		// index less.
 		`create index entries_by_kind on entries (partner_id, kind${dialect.thenId}) where kind <> 'EARNED'`,
 		// This index serves the payments of a statement.
 		"create index entries_by_statement on entries (statement_id) where statement_id is not null",
 		...refuseChanges(dialect, "entries"),
 
-		// One row is an entry that no statement contains yet. The key serves a partner's open balance, and the preparation and
-		// issue of statements. On SQLite the rows of a partner are neighbours, so that a statement changes few pages.
+		// Each row is an entry that no statement contains yet. The key serves a partner's open balance, and the
+		// preparation and issue of statements. On SQLite the rows of a partner are neighbours, so that a statement
+		// changes few pages.
 		`create table open_entries (
 			partner_id bigint not null,
 			entry_id bigint not null,
@@ -61,7 +63,7 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			primary key (partner_id, entry_id)
 		) ${clustered}`,
 
-		// One row is a statement that was issued to a partner. Rows are never changed.
+		// Each row is a statement that was issued to a partner. Rows are never changed.
 		`create table statements (
 			id ${neverReusedId},
 			public_id text not null unique,
@@ -93,7 +95,7 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		`create index statements_by_month on statements (month${dialect.thenId})`,
 		...refuseChanges(dialect, "statements"),
 
-		// One row is the part of a statement that comes from one programme.
+		// Each row is the part of a statement that comes from one programme.
 		`create table statement_lines (
 			statement_id bigint not null,
 			programme_id bigint not null,
@@ -104,9 +106,9 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			primary key (statement_id, programme_id)
 		) ${clustered}`,
 
-		// One row is an entry that a statement contains. The key allows an entry in one statement only. It begins with the
-		// partner for the same reason as the key of open_entries. The entries of a statement are found between the statement's
-		// first and last entry.
+		// Each row is an entry that a statement contains. The primary key allows an entry in only one statement. It
+		// begins with the partner for the same reason as the key of open_entries. The entries of a statement are between
+		// its first and last entry.
 		`create table statement_entries (
 			partner_id bigint not null,
 			entry_id bigint not null,
@@ -114,7 +116,7 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			primary key (partner_id, entry_id)
 		) ${clustered}`,
 
-		// One row is a statement that was paid. Undoing a payment deletes the row, and its two entries remain.
+		// Each row is a statement that was paid. Undoing a payment deletes the row, and its two entries remain.
 		`create table payments (
 			statement_id ${assignedId},
 			entry_id bigint not null,
@@ -124,13 +126,13 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			at_ms bigint not null
 		)`,
 
-		// One row is the last number of a year's statements.
+		// Each row is the last statement number of a year.
 		`create table statement_numbers (
 			year ${assignedId},
 			last integer not null
 		)`,
 
-		// One row has the payment details of a partner, sealed with the key of the installation.
+		// Each row has the payment details of a partner, sealed with the key of the installation.
 		`create table payment_details (
 			partner_id ${assignedId},
 			sealed text not null,
@@ -140,7 +142,6 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 	];
 }
 
-/** Returns the statements that make a table append-only. */
 function refuseChanges({ kind }: Dialect, table: string): readonly string[] {
 	if (kind === "sqlite") {
 		return ["update", "delete"].map(

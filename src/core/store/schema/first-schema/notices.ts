@@ -1,10 +1,8 @@
-// Notices about failing callbacks, and mails.
-
 import type { Dialect } from "../dialect.ts";
 
 export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dialect): readonly string[] {
 	return [
-		// One row is a notice to the people of a programme or partner about its callbacks.
+		// Each row is a notice to the people of a programme or partner about its callbacks.
 		`create table notices (
 			id ${generatedId},
 			public_id text not null unique,
@@ -28,8 +26,8 @@ export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dial
 			mailed_to text,
 			mail_refused_to text
 		) ${updatedOften}`,
-		// This unique index allows one open notice of failing callbacks per receiver, even if several engines see them fail
-		// at once. It serves findOpenNotice, which every page of a programme needs.
+		// This unique index allows only one open notice of failing callbacks per receiver, even if several engines open
+		// one at once. It serves findOpenNotice, which every page of a programme needs.
 		`create unique index notices_open on notices (receiver_id)
 			where kind = 'callbacks_failing' and ended_at_ms is null`,
 		// This index serves listNotices and findNoticesToMail.
@@ -39,7 +37,7 @@ export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dial
 		// This index serves findReceiverToMail and countUnmailedNotices.
 		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
 
-		// One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about.
+		// Each row is unmailed news of one kind, for one person, about a partner's sales of one day.
 		`create table sale_news (
 			person_id bigint not null,
 			day text not null,
@@ -57,7 +55,7 @@ export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dial
 		// This index serves findReaderToMail.
 		"create index sale_news_by_due on sale_news (due_at_ms)",
 
-		// One row is a mail that is to be sent, was sent or was given up.
+		// Each row is a mail that is to be sent, was sent or was given up.
 		`create table mail_queue (
 			id ${generatedId},
 			to_address text not null,
@@ -81,7 +79,7 @@ export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dial
 		// This index serves pruneMails.
 		"create index mail_queue_by_age on mail_queue (created_at_ms)",
 
-		// One row is an audit entry that somebody is still to be mailed about.
+		// Each row is an audit entry about which somebody must still be mailed.
 		`create table changes_to_tell (
 			audit_entry_id bigint not null,
 			topic text not null,

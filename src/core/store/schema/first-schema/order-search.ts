@@ -5,8 +5,8 @@
 import type { Dialect } from "../dialect.ts";
 
 /**
- * Number of conversions that SQLite adds to the index at once. At this size a row costs 7 µs. In batches of 50 it would
- * cost 30.
+ * Number of conversions that SQLite adds to the search index at once. At this size a row costs 7 µs. In batches of 50
+ * it would cost 30 µs.
  */
 const INDEXED_AT_ONCE = 512;
 
@@ -26,7 +26,7 @@ const SQLITE: readonly string[] = [
 		columnsize = 0
 	)`,
 
-	// The table has one row with the highest conversion id that is in the index.
+	// This table has one row with the highest conversion id that is in the index.
 	"create table order_indexed (up_to integer not null)",
 	"insert into order_indexed (up_to) values (0)",
 	`create view order_tail as
@@ -37,8 +37,8 @@ const SQLITE: readonly string[] = [
 		insert into order_search (rowid, order_id) select * from order_tail where rowid < new.id;
 		update order_indexed set up_to = max(up_to, new.id - 1);
 	end`,
-	// After the newest row was deleted, SQLite gives its id to the next row. If that id counts as indexed, the new row is
-	// missing from `order_tail`, so it is added to the index at once.
+	// After the newest row was deleted, SQLite gives its id to the next row. If that id already counts as indexed, the
+	// new row would be missing from `order_tail`, so this trigger adds it to the index at once.
 	`create trigger conversions_back after insert on conversions
 		when new.id <= (select up_to from order_indexed)
 	begin
@@ -59,9 +59,10 @@ const SQLITE: readonly string[] = [
 
 const POSTGRES: readonly string[] = [
 	"create extension if not exists pg_trgm",
-	// This index serves the search by a part of an order id. PostgreSQL puts new entries into a pending list and merges
-	// the list when it is full or when the table is analyzed. The sale that fills it would wait for the merge, up to a
-	// second on a busy machine, so the list is large and the table is analyzed long before it is full.
+	// This index serves the search by a part of an order id. PostgreSQL puts new entries into a pending list, and
+	// merges the list into the index when it is full or when the table is analyzed. The sale that fills the list would
+	// wait for the merge, up to a second on a busy machine, so the list is large and the table is analyzed long before
+	// it is full.
 	`create index conversions_by_part on conversions using gin (lower(order_id) gin_trgm_ops)
 		with (gin_pending_list_limit = 16384)`,
 	"alter table conversions set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)",

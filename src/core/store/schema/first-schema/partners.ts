@@ -1,5 +1,6 @@
-// Partners, their partnerships with programmes, their links and codes, and the sales that are credited to them. A click has
-// no row. It is counted by the quarter of an hour, and the click id carries everything that a credit needs.
+// Partners, their partnerships with programmes, their links and codes, and the sales that are credited to them.
+// Clicks have no rows. They are counted by the quarter of an hour, and the click id contains everything that a credit
+// needs.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -11,7 +12,7 @@ export function partnerTables({
 	updatedOften,
 }: Dialect): readonly string[] {
 	return [
-		// One row is a company or a person that brings sales.
+		// Each row is a company or a person that brings sales.
 		`create table partners (
 			id ${neverReusedId},
 			public_id text not null unique,
@@ -23,10 +24,10 @@ export function partnerTables({
 			archived_at_ms bigint
 		)`,
 
-		// This index serves findPartnersByName, by which imports find the partners that their files name.
+		// This index serves findPartnersByName, with which imports find the partners that their files name.
 		"create index partners_by_name on partners (name)",
 
-		// One row is a person who signs in for a partner.
+		// Each row is a person who signs in for a partner.
 		`create table partner_people (
 			partner_id bigint not null,
 			person_id bigint not null,
@@ -35,7 +36,7 @@ export function partnerTables({
 		// This index serves the look-up of the partners that a person signs in for.
 		"create index partner_people_by_person on partner_people (person_id)",
 
-		// One row is a partner in a programme, also after the partnership has ended.
+		// Each row is a partner's participation in a programme. It stays after the partnership has ended.
 		`create table partnerships (
 			id ${neverReusedId},
 			public_id text not null unique,
@@ -53,7 +54,7 @@ export function partnerTables({
 		// This index serves a partner's list of programmes.
 		"create index partnerships_by_partner on partnerships (partner_id)",
 
-		// One row is an application to become a partner that nobody has answered yet.
+		// Each row is an application to become a partner that nobody has answered yet.
 		`create table applications (
 			id ${neverReusedId},
 			public_id text not null unique,
@@ -67,13 +68,14 @@ export function partnerTables({
 			created_at_ms bigint not null,
 			unique (programme_id, partner_id)
 		)`,
-		// A stranger applies only once. A person of several partners can apply for each of them.
+		// This unique index allows a stranger only one application per programme. A person who signs in for several
+		// partners can apply for each of them.
 		`create unique index applications_of_strangers on applications (programme_id, email)
 			where partner_id is null`,
 		// This index serves a programme's list of applications.
 		"create index applications_by_programme on applications (programme_id, id)",
 
-		// One row is a partner's link to a page of the shop.
+		// Each row is a partner's link to a page of the shop.
 		`create table partner_links (
 			id ${neverReusedId},
 			code text not null unique,
@@ -85,7 +87,7 @@ export function partnerTables({
 		// This index serves the list of a partnership's links.
 		"create index partner_links_by_partnership on partner_links (partnership_id, id)",
 
-		// One row is a coupon code, which belongs to one partnership of its programme.
+		// Each row is a coupon code, which belongs to one partnership of its programme.
 		`create table coupon_codes (
 			programme_id bigint not null,
 			folded text not null,
@@ -97,7 +99,7 @@ export function partnerTables({
 		// This index serves the list of a partnership's coupon codes.
 		"create index coupon_codes_by_partnership on coupon_codes (partnership_id)",
 
-		// One row is a host that a programme's links may lead to. An owner's entry waits until staff confirm it.
+		// Each row is a host that a programme's links may lead to. An owner's entry waits until staff confirm it.
 		`create table landing_hosts (
 			programme_id bigint not null,
 			host text not null,
@@ -109,7 +111,7 @@ export function partnerTables({
 		`create index landing_hosts_waiting on landing_hosts (waiting_since_ms)
 			where waiting_since_ms is not null`,
 
-		// One row is the number of clicks of a kind on a link in a quarter of an hour.
+		// Each row is the number of clicks of a kind on a link in a quarter of an hour.
 		`create table click_quarters (
 			link_id bigint not null,
 			kind text not null,
@@ -118,7 +120,7 @@ export function partnerTables({
 			primary key (link_id, kind, quarter) ${includeInKey("clicks")}
 		) ${clustered} ${updatedOften}`,
 
-		// One row is the credit for a conversion. It says which partnership gets it, if any, and why.
+		// Each row is the credit for a conversion. It says which partnership gets the credit, if any, and why.
 		`create table credits (
 			conversion_id ${assignedId},
 			programme_id bigint not null,

@@ -1,10 +1,10 @@
-// People, the one-time links that let them in, and the record of what they did.
+// People, their one-time sign-in links, and the record of their actions.
 
 import type { Dialect } from "../dialect.ts";
 
 export function peopleTables({ generatedId, assignedId, clustered }: Dialect): readonly string[] {
 	return [
-		// One row is a person who can sign in, or who was invited to.
+		// Each row is a person who can sign in, or who was invited to sign in.
 		`create table people (
 			id ${generatedId},
 			public_id text not null unique,
@@ -23,7 +23,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		// This index serves listStaff, and the addresses of the staff who are mailed.
 		"create index people_by_kind on people (kind, id)",
 
-		// One row is a one-time sign-in link, for an invitation, a new password or a new address.
+		// Each row is a one-time sign-in link, for an invitation, a new password or a new address.
 		`create table sign_in_links (
 			id ${generatedId},
 			public_id text not null unique,
@@ -39,7 +39,8 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			expires_at_ms bigint not null,
 			withdrawn text
 		)`,
-		// This unique index allows one link of a purpose for a person. It serves replaceSignInLink and the lists of people.
+		// This unique index allows only one link per person and purpose. It serves replaceSignInLink and the lists of
+		// people.
 		"create unique index sign_in_links_by_person on sign_in_links (person_id, purpose) where person_id is not null",
 		// This unique index allows only one invitation per email address and programme. It serves listProgrammeInvitations.
 		"create unique index sign_in_links_by_programme on sign_in_links (programme_id, email) where email is not null",
@@ -47,14 +48,14 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		"create unique index sign_in_links_by_partner on sign_in_links (partner_id, email) where partner_id is not null",
 		// This index serves findSignInLinksOf by the address of a person whose access ends.
 		"create index sign_in_links_by_email on sign_in_links (email) where email is not null",
-		// This index serves findSignInLinksOf by the person who made the links, when their access ends.
+		// This index serves findSignInLinksOf for the links that a person created, when that person's access ends.
 		"create index sign_in_links_by_maker on sign_in_links (made_by) where made_by is not null",
 
-		// The table has one row, which transactions lock when they change who has access (see lockAccess).
+		// This table has a single row, which transactions lock when they change who has access (see lockAccess).
 		`create table access_lock (id ${assignedId})`,
 		"insert into access_lock (id) values (1)",
 
-		// One row is an authenticator code that was used and cannot be used again.
+		// Each row is an authenticator code that was used and cannot be used again.
 		`create table spent_codes (
 			person_id bigint not null,
 			code_hash text not null,
@@ -62,7 +63,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			primary key (person_id, code_hash)
 		) ${clustered}`,
 
-		// One row is a rate limit's count for one subject.
+		// Each row is the count of one subject of a rate limit.
 		`create table limit_counts (
 			subject text primary key,
 			uses integer not null,
@@ -71,7 +72,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		// This index serves pruneShortLived.
 		"create index limit_counts_by_end on limit_counts (ends_at_ms)",
 
-		// One row is something that a person, the command line or the service did.
+		// Each row is an action of a person, the command line or the service.
 		`create table audit_entries (
 			id ${generatedId},
 			at_ms bigint not null,
@@ -83,7 +84,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			address text,
 			token_id bigint
 		)`,
-		// The next three indexes serve listAudit, each for one filter of the page.
+		// Each of the next three indexes serves listAudit with one filter of the page.
 		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
 		"create index audit_entries_by_person on audit_entries (person_id, id)",
 		"create index audit_entries_by_action on audit_entries (action, id)",

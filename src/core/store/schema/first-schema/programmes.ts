@@ -4,7 +4,7 @@ import type { Dialect } from "../dialect.ts";
 
 export function programmeTables({ generatedId, clustered, shortLivedRows }: Dialect): readonly string[] {
 	return [
-		// One row is a shop's agreement with the network.
+		// Each row is a programme, which is a shop's agreement with the network.
 		`create table programmes (
 			id ${generatedId},
 			public_id text not null unique,
@@ -36,7 +36,7 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 		// This index serves findProgrammeToRemind.
 		"create index programmes_by_weekly_mail on programmes (weekly_mail_at_ms)",
 
-		// One row is a person of a shop in a programme, with their role.
+		// Each row is a shop's person in a programme, with their role.
 		`create table programme_people (
 			programme_id bigint not null references programmes (id),
 			person_id bigint not null references people (id),
@@ -46,7 +46,7 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 		// This index serves listProgrammesOf and findProgrammeOf.
 		"create index programme_people_by_person on programme_people (person_id)",
 
-		// One row is an API key, also after it was revoked.
+		// Each row is an API key, which stays after it was revoked.
 		`create table api_keys (
 			id ${generatedId},
 			public_id text not null unique,
@@ -60,12 +60,12 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			revoked_at_ms bigint,
 			last_used_at_ms bigint
 		)`,
-		// This index serves countKeys, and listApiKeys for the revoked ones.
+		// This index serves countKeys, and the revoked keys of listApiKeys.
 		"create index api_keys_by_programme on api_keys (programme_id)",
-		// This index serves listApiKeys for the usable ones, and the checks of the integration.
+		// This index serves the usable keys of listApiKeys, and the checks of the integration.
 		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
 
-		// One row is a nonce that a signed request used. The primary key refuses it a second time.
+		// Each row is a nonce that a signed request used. The primary key prevents a second use.
 		`create table nonces (
 			programme_id bigint not null,
 			nonce text not null,

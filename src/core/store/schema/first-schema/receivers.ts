@@ -4,8 +4,8 @@ import type { Dialect } from "../dialect.ts";
 
 export function receiverTables({ generatedId, neverReusedId }: Dialect): readonly string[] {
 	return [
-		// One row is a party that gets callbacks, which is the shop of a programme or a partner. The id of a deleted row is
-		// never used again, because notifications and the memory of engines refer to it.
+		// Each row is a receiver of callbacks: the shop of a programme, or a partner. The id of a deleted row is never
+		// used again, because notifications and the memory of engines may still contain it.
 		`create table receivers (
 			id ${neverReusedId},
 			kind text not null check (kind in ('shop', 'partner')),
@@ -18,8 +18,8 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			check ((kind = 'shop') = (programme_id is not null) and (kind = 'partner') = (partner_id is not null))
 		)`,
 
-		// One row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events. The form
-		// "listen" is no longer saved. See endpoints-with-urls.ts.
+		// Each row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events.
+		// The form "listen" is no longer saved. See endpoints-with-urls.ts.
 		`create table endpoints (
 			id ${generatedId},
 			receiver_id bigint not null references receivers (id),
@@ -32,7 +32,7 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 		// This index serves listUrls.
 		"create index endpoints_by_receiver on endpoints (receiver_id, id)",
 
-		// One row is a signing secret, also after another one replaced it.
+		// Each row is a signing secret, which stays after another secret has replaced it.
 		`create table signing_secrets (
 			id ${generatedId},
 			public_id text not null unique,
@@ -45,11 +45,11 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			replaced_at_ms bigint,
 			ended_at_ms bigint
 		)`,
-		// This unique index allows one active secret of a receiver, even if two people activate one at the same time. It
-		// serves every signature.
+		// This unique index allows only one active secret per receiver, even if two people activate a secret at the same
+		// time. It serves every signature.
 		`create unique index signing_secrets_active on signing_secrets (receiver_id)
 			where activated_at_ms is not null and replaced_at_ms is null`,
-		// This unique index allows one prepared secret of a receiver.
+		// This unique index allows only one prepared secret per receiver.
 		`create unique index signing_secrets_prepared on signing_secrets (receiver_id)
 			where activated_at_ms is null and ended_at_ms is null`,
 		// This index serves the list of secrets that an inbound request may be signed with.

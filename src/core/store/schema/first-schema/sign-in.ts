@@ -4,7 +4,7 @@ import type { Dialect } from "../dialect.ts";
 
 export function signInTables({ assignedId, clustered }: Dialect): readonly string[] {
 	return [
-		// One row is a person's password. Passwords have a table of their own, so that reading a person never loads the
+		// Each row is a person's password. Passwords have a separate table, so that reading a person never loads the
 		// hash.
 		`create table passwords (
 			person_id ${assignedId} references people (id),
@@ -12,7 +12,7 @@ export function signInTables({ assignedId, clustered }: Dialect): readonly strin
 			changed_at_ms bigint not null
 		)`,
 
-		// One row is a browser in which a person is signed in.
+		// Each row is a browser in which a person is signed in.
 		`create table sessions (
 			id text primary key,
 			token_hash text not null unique,
@@ -26,16 +26,16 @@ export function signInTables({ assignedId, clustered }: Dialect): readonly strin
 		// This index serves the list of a person's sessions, and their end.
 		"create index sessions_by_person on sessions (person_id)",
 
-		// One row is a sign-in that waits for an authenticator code.
+		// Each row is a sign-in that waits for an authenticator code.
 		`create table sign_in_challenges (
 			token_hash text primary key,
 			person_id bigint not null references people (id),
 			expires_at_ms bigint not null
 		) ${clustered}`,
-		// This index serves the end of a person's access.
+		// This index serves ending a person's access.
 		"create index sign_in_challenges_by_person on sign_in_challenges (person_id)",
 
-		// One row is an authenticator that a person has set up.
+		// Each row is an authenticator that a person has set up.
 		`create table authenticators (
 			person_id ${assignedId} references people (id),
 			secret text not null,

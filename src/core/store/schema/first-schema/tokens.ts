@@ -4,7 +4,7 @@ import type { Dialect } from "../dialect.ts";
 
 export function tokenTables({ generatedId, clustered }: Dialect): readonly string[] {
 	return [
-		// One row is an API token, also after it was revoked.
+		// Each row is an API token, which stays after it was revoked.
 		`create table api_tokens (
 			id ${generatedId},
 			public_id text not null unique,
@@ -19,13 +19,13 @@ export function tokenTables({ generatedId, clustered }: Dialect): readonly strin
 			revoked_at_ms bigint,
 			last_used_at_ms bigint
 		)`,
-		// This index serves listApiTokens and countUsableTokens for a partner.
+		// This index serves listApiTokens and revokeTokensOf for a partner.
 		"create index api_tokens_by_partner on api_tokens (partner_id, id)",
-		// This index serves listTokensIssuedBy, when the access of a person ends.
+		// This index serves listTokensIssuedBy when the access of a person ends.
 		"create index api_tokens_by_issuer on api_tokens (issued_by) where revoked_at_ms is null",
 
-		// One row is the caller's own name for something that was created over an API. The owner is 0 for the network, and
-		// otherwise the id of a partner.
+		// Each row is the name that an API caller has given to something that it created. The owner is 0 for the network,
+		// and otherwise the id of a partner.
 		`create table api_references (
 			owner_id bigint not null,
 			kind text not null,
