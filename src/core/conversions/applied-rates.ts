@@ -7,8 +7,8 @@ import type { Conversion } from "../store/queries/conversions.ts";
 export function appliedRatesOf(conversion: Conversion): AppliedRates {
 	const { rates, currency, basket_value: basketValue, commission, network_fee } = conversion;
 	if (rates !== null) return readAppliedRates(rates, zeroIn(currency));
-	// An imported conversion starts without rates. The first change of its amounts stores its original amounts in their
-	// place, so that later ones are not computed from rounded amounts.
+	// An imported conversion starts without rates. The first change of its amounts stores the original amounts in place
+	// of the rates, so that later amounts are not computed from rounded ones.
 	return {
 		commission: importedAmount(commission, basketValue),
 		fee: importedAmount(network_fee, basketValue),

@@ -1,6 +1,6 @@
-// The state of a batch in memory. A request is judged on the state to which the requests before it have led, and the step
-// that it leads to is applied at once. The rows that the steps cause are collected in one list for each table, and written
-// together at the end. Applying a step is the only way in which a conversion changes.
+// State of a batch in memory. Each request is judged on the state that the previous requests left, and its step is
+// applied at once. The rows that the steps cause are collected in one list per table and written together at the end.
+// A conversion changes only when a step is applied here.
 
 import { announcedBy, EVENT_TYPES, type EventType, nameAsReplaced } from "../domain/conversion.ts";
 import { composeEvent, type EventSubject } from "../domain/event.ts";
@@ -19,23 +19,26 @@ import type { ConversionFacts } from "./module-facts.ts";
 import { composeChanged, composeNewConversion, isCorrection, type Step } from "./moves.ts";
 import type { OrderRequest } from "./order-request.ts";
 
-/** A conversion of the batch, as the requests so far leave it. */
 interface ConversionState {
-	/** The conversion as it was read, or null if the batch starts it. */
+	/** Conversion as it was read from the database, or null if the batch starts it. */
 	readonly stored: Conversion | null;
-	/** A conversion that the batch starts has a provisional id (see BatchRows). */
+	/**
+	 * Conversion after the requests judged so far. If the batch starts the conversion, its id is provisional (see
+	 * BatchRows).
+	 */
 	now: Conversion;
-	/** What the modules know of it. */
+	/** What the modules know of the conversion. */
 	known: ConversionFacts;
-	/** Moves of the batch. */
 	readonly moves: NewMove[];
-	/** Body that stored moves must keep, because a later move changes what they announced. */
+	/**
+	 * Event body that the conversion's stored moves must keep, because a later move of the batch changes the fields
+	 * that they announced. Null if none must be kept.
+	 */
 	bodyToKeep: string | null;
 }
 
 type OrderOf = Pick<OrderRequest<unknown>, "programmeId" | "orderId" | "eventType" | "conversionId">;
 
-/** The lists that a batch of changes adds to. */
 type ChangeRows = Pick<BatchRows, "changed" | "started" | "keptBodies" | "moves" | "ofModules" | "events">;
 
 export class Batch {
@@ -43,14 +46,19 @@ export class Batch {
 	readonly #facts: Facts;
 	readonly #random: Random;
 	readonly #byId = new Map<number, ConversionState>();
-	/** The conversions that have the order ids now. A replaced one is not among them. */
+	/**
+	 * Conversions by their present order ids. A replaced conversion is not included, because its order id has gone to
+	 * another conversion.
+	 */
 	readonly #byOrder = new Map<string, ConversionState>();
 	readonly #started: ConversionState[] = [];
 	readonly #moves: NewMove[] = [];
-	/** The rows of modules. Where a conversion has one row of a table, the last one counts. */
+	/**
+	 * Rows of modules by table and conversion. If a conversion gets several rows in the same table, the last one is
+	 * written.
+	 */
 	readonly #ofModules: ReadonlyMap<ModuleTable, Map<number, ModuleRow>>;
 	readonly #events: OwedEvent[] = [];
-	/** Targets of the events. */
 	readonly #targets = new Map<number, CallbackTarget>();
 
 	constructor(modules: readonly ChangeModule[], facts: Facts, random: Random) {
@@ -63,7 +71,10 @@ export class Batch {
 			this.#add({ stored, now: stored, known: facts.factsOf(stored), moves: [], bodyToKeep: null });
 	}
 
-	/** Returns the conversion that a request is about, and what is known of it. It is null if there is none. */
+	/**
+	 * Returns the conversion that a request is about, or null if the conversion does not exist, with what the modules
+	 * know of it.
+	 */
 	find(request: OrderOf): { now: Conversion | null; known: ConversionFacts } {
 		return this.#find(request) ?? { now: null, known: this.#facts.ofStarted };
 	}
@@ -73,7 +84,7 @@ export class Batch {
 		return EVENT_TYPES.filter((eventType) => this.#byOrder.has(nameOf({ ...request, eventType })));
 	}
 
-	/** Makes the step, and returns the conversion after it. */
+	/** Applies the step, and returns the conversion after it. */
 	apply(request: OrderOf, step: Step): Conversion {
 		const found = this.#find(request);
 		const before = "sale" in step ? null : (found?.now ?? null);
@@ -121,7 +132,7 @@ export class Batch {
 		};
 	}
 
-	/** Returns the deliveries that became due. They must be announced to the engines after the commit. */
+	/** Returns the deliveries that became due. The caller must announce them to the engines after the commit. */
 	owedAfter({ eventIds }: Written, readAtMs: number): Owed {
 		if (this.#events.length === 0) return NOTHING_OWED;
 		const first = { run: 1, counted: 0, seq: 0 };
@@ -152,7 +163,7 @@ export class Batch {
 		return state;
 	}
 
-	/** Starts a conversion. An earlier one of the order gets another order id. */
+	/** Starts a conversion. If the order has an earlier conversion, that one gets another order id. */
 	#start(earlier: ConversionState | undefined, step: Extract<Step, { sale: unknown }>): ConversionState {
 		if (earlier !== undefined) {
 			this.#demandLock(earlier);
@@ -177,14 +188,17 @@ export class Batch {
 		return state;
 	}
 
-	/** Keeps what was announced of a conversion, before a correction changes it. Moves that have a body keep theirs. */
+	/**
+	 * Stores the announced body in the conversion's moves before a correction changes the conversion. Moves that
+	 * already have a body keep it.
+	 */
 	#keepBody(state: ConversionState): void {
 		const body = composeEvent(subjectOf(state.now, this.#shopOf(state.now).publicId));
 		if (state.stored !== null) state.bodyToKeep ??= body;
 		for (const move of state.moves) if (AMOUNT_MOVES.includes(move.move)) move.announced_body ??= body;
 	}
 
-	/** Adds what follows from a move for a module. */
+	/** Adds the rows, columns and events with which a module follows a move. */
 	#addFollowed(state: ConversionState, row: NewMove, { rows, columns, events, known }: Followed): void {
 		if (known !== undefined) state.known = { ...state.known, ...known };
 		if (columns !== undefined) Object.assign(row, columns);
@@ -199,8 +213,8 @@ export class Batch {
 	}
 
 	/**
-	 * Adds an event. If the receiver has no URL or no signing secret now, the event is never sent (contract section 1, rules
-	 * 4 and 5).
+	 * Adds an event for a receiver. If the receiver has no URL or no signing secret at this time, the event is never
+	 * sent (contract section 1, rules 4 and 5).
 	 */
 	#owe(
 		{ id: conversion_id }: Conversion,

@@ -1,5 +1,6 @@
-// What a module adds to changes of conversions: what it needs to know before a batch is judged, and what follows from a
-// move. Pricing is a part of its own, because it decides the amounts that a conversion stores.
+// Interface of a module that takes part in changes of conversions. The module says what it must know before a batch
+// is judged, and what follows from a move. Pricing is separate, because it decides the amounts that a conversion
+// stores.
 
 import type { Move } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
@@ -20,29 +21,33 @@ export interface ChangeModule {
 	/** Tables to which the module adds rows. All tables are written in the order of the modules. */
 	tables?: readonly ModuleTable[];
 	/**
-	 * Reads what these requests need. Statements run only here. Conversions that the batch may change are locked, and what
-	 * depends on them is read after the lock.
+	 * Reads the facts that the module needs for these requests. A module may run statements only here. Conversions that
+	 * the batch may change are already locked, so facts that depend on them are read after the lock.
 	 */
 	read?(db: Db, batch: BatchStore, asked: AskedFacts): Promise<ReadFacts>;
-	/** Returns what follows from a move. It is a pure function. */
+	/**
+	 * Returns what follows from a move. This must be a pure function, because no statement may run between reading and
+	 * writing.
+	 */
 	follow?(made: MadeMove): Followed;
 }
 
-/** What the facts are read for. */
+/** The requests and conversions for which the facts are read. */
 export interface AskedFacts {
 	requests: readonly RequestNeeds[];
-	/** All conversions that were found, also those that are not locked. */
+	/** All conversions that were found, including those that are not locked. */
 	conversions: readonly Conversion[];
 	lockedIds: readonly number[];
 }
 
 export interface ReadFacts {
 	batch?: Partial<BatchFacts>;
-	/** Returns the module's part of what is known of a conversion. A conversion that the batch starts is null. */
+	/**
+	 * Returns the facts that the module knows of a conversion. `stored` is null for a conversion that the batch starts.
+	 */
 	factsOf(stored: Conversion | null): Partial<ConversionFacts>;
 }
 
-/** A move that was made in memory. */
 export interface MadeMove {
 	move: Move;
 	/** The conversion before the move, or null if the move started it. */
@@ -51,7 +56,10 @@ export interface MadeMove {
 	/** The row of the move, to which earlier modules have added their columns. */
 	row: NewMove;
 	parts: StepParts;
-	/** What was known before the move, and what is known after it. Earlier modules have changed the latter. */
+	/**
+	 * Facts before the move (`knownBefore`) and after it (`known`). The latter already include the changes of earlier
+	 * modules.
+	 */
 	knownBefore: ConversionFacts;
 	known: ConversionFacts;
 	facts: BatchFacts;
@@ -59,11 +67,9 @@ export interface MadeMove {
 
 export interface Followed {
 	rows?: readonly AddedRows[];
-	/** Columns of the move that the module fills in. */
 	columns?: Partial<NewMove>;
-	/** Events for receivers other than the shop. */
 	events?: readonly FollowingEvent[];
-	/** The module's part of what is known after the move. */
+	/** The module's facts after the move. */
 	known?: Partial<ConversionFacts>;
 }
 
@@ -73,7 +79,6 @@ export interface FollowingEvent {
 	body: string;
 }
 
-/** A report with what it tells the modules. */
 export interface ReportToPrice {
 	programme: Programme;
 	report: Report;
@@ -81,21 +86,19 @@ export interface ReportToPrice {
 }
 
 export interface PricedSale {
-	/** Rates from which the amounts are computed. */
 	rates: Rates;
-	/** Rate of the network fee, also if none is charged now. */
+	/** Rate of the network fee. It is given even if no fee is charged now. */
 	fee: Rate;
 	parts: StepParts;
 	decided: DecidedParts;
 }
 
-/** Decides the rates of sales, and what is kept for later. */
+/** Decides the rates of sales, and which data is stored to price them again later. */
 export interface Pricing {
-	/** Returns what a report tells the modules, or null if it can never change the price of its order. */
+	/** Returns what a report tells the modules, or null if the report can never change the price of its order. */
 	needsOf(programme: Programme, report: Report): Partial<RequestNeeds> | null;
-	/** Prices a sale that is recorded or confirmed now. */
 	price(reported: ReportToPrice, soldAtMs: number, about: About): PricedSale;
-	/** Prices a repeated report. It may lead to a step. */
+	/** Prices a repeated report. The result may be a step that changes the conversion. */
 	priceAgain(
 		reported: ReportToPrice,
 		present: Conversion,
@@ -103,7 +106,7 @@ export interface Pricing {
 	): { decided: DecidedParts; step?: Step };
 }
 
-/** The modules in the order in which they follow a move, and the pricing. */
+/** Modules in the order in which they follow a move, and the pricing. */
 export interface ChangeModules {
 	modules: readonly ChangeModule[];
 	pricing: Pricing;

@@ -1,11 +1,11 @@
-// The way of every change of a conversion: calls of shops and pixels, decisions on pages and in files, ended windows,
+// Path of every change of a conversion: calls of shops and pixels, decisions on pages and in files, ended windows,
 // assignments, imports and tests. A batch of requests is read, judged in memory, and written at once.
 //
 //   look ─▶ lock what may change ─▶ read what depends on it ─▶ judge one after the other ─▶ write
 //
-// An order without a conversion cannot be locked. If another batch stores it first, or removes or replaces a conversion
-// between the look and the lock, this one fails with a ConflictError. A caller whose orders others may report then repeats
-// the whole transaction (store/conflict.ts).
+// An order without a conversion cannot be locked. If another transaction stores it first, or removes or replaces a
+// conversion between the look and the lock, the batch fails with a ConflictError. Callers whose orders may be
+// reported concurrently then repeat the whole transaction (store/conflict.ts).
 
 import type { Result } from "../domain/fault.ts";
 import { succeed } from "../domain/fault.ts";
@@ -19,13 +19,12 @@ import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { type Facts, type Found, readFacts } from "./facts.ts";
 import type { OrderRequest } from "./order-request.ts";
 
-/** Maximum number of requests in a batch. It is more than any caller hands over, so exceeding it is a defect. */
+/** Maximum number of requests in a batch. No caller passes this many, so exceeding it is a programming error. */
 export const MAX_REQUESTS = 2 * BATCH_ROWS;
 
 export interface Changed<Done> {
-	/** Results in the order of the requests. */
 	results: readonly Result<Done>[];
-	/** Deliveries that became due, to be announced to the engines after the commit. */
+	/** Deliveries that became due. The caller must announce them to the engines after the commit. */
 	owed: Owed;
 }
 
@@ -55,8 +54,8 @@ export function ordersOf(requests: readonly OrderRequest<unknown>[]): OrderKey[]
 }
 
 /**
- * Returns a function that finds the id of the conversion that a request may change, or null if it changes none that is
- * stored.
+ * Returns a function that finds the id of the conversion that a request may change. The id is null if the request
+ * changes no stored conversion.
  */
 export function findIdToLock(
 	conversions: readonly Conversion[],
@@ -71,7 +70,7 @@ export function findIdToLock(
 	};
 }
 
-/** Locks the conversions that the requests may change, and reads the shops that are told of them. */
+/** Locks the conversions that the requests may change, and reads the shops that receive their events. */
 export async function lockFound(
 	trx: Db,
 	{ store: { batch } }: InTransaction,
@@ -95,10 +94,10 @@ export async function lockFound(
 }
 
 export interface JudgedBatch<Done> {
-	/** The state to which the requests led, with the rows to write. */
+	/** State of the batch after all requests, with the rows to write. */
 	batch: Batch;
 	/**
-	 * Returns the results in the order of the requests. Before the batch is written, the conversions that it starts have
+	 * Returns the results in the order of the requests. Until the batch is written, the conversions that it starts have
 	 * provisional ids.
 	 */
 	results(written?: Written): Result<Done>[];
@@ -129,7 +128,7 @@ export async function judgeFound<Done>(
 	};
 }
 
-/** Judges a request, and makes the step to which it leads. Returns a function that tells its result. */
+/** Judges a request and applies its step. Returns a function that composes the request's result. */
 function judgeNext<Done>(batch: Batch, { batch: facts }: Facts, request: OrderRequest<Done>) {
 	const { now, known } = batch.find(request);
 	const about = { namesakes: () => batch.namesakesOf(request), known, facts };

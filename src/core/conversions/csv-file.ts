@@ -8,22 +8,21 @@ export const CSV_BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
 /**
- * Columns of a CSV file. Decimals and times are written in the form that the reader's spreadsheet expects. A time is in
- * milliseconds, and null leaves its cell empty.
+ * Columns of a CSV file. Decimals and times are written in the form that the reader's spreadsheet expects. A time is
+ * given in milliseconds, and null leaves the cell empty.
  */
 export type CsvColumns<Row> = readonly (
 	| readonly [name: string, cell: (row: Row) => string, kind?: "amount"]
 	| readonly [name: string, cell: (row: Row) => number | null, kind: "time"]
 )[];
 
-/** Form of a CSV file. */
 export interface CsvForm {
 	/**
 	 * Separator of the cells. A file with semicolons is for spreadsheets in most of Europe, which expect decimal commas
 	 * and local times.
 	 */
 	separator: CsvSeparator;
-	/** Time zone of all times in the file, which is the network's. */
+	/** Time zone of all times in the file. It is the network's time zone. */
 	zone: string;
 }
 

@@ -31,7 +31,6 @@ export interface AskedOnPage {
 	reason: string;
 }
 
-/** Result of a decision, or of its preview. */
 export interface DecidedOnPage {
 	changed: readonly Conversion[];
 	/** Conversions that already had the same decision. */

@@ -35,9 +35,11 @@ export type Side = Exclude<DecidedBy, "window">;
 export interface DecidedRequest {
 	/** The conversion right before the decision. It may differ from the one that the caller had read. */
 	before: Conversion;
-	/** The conversion after the decision. */
 	conversion: Conversion;
-	/** "already" if the same decision was made before. In that case nothing has changed and nothing is sent. */
+	/**
+	 * Whether the decision was made now. "already" means that the same decision was made before, so nothing has changed
+	 * and nothing is sent.
+	 */
 	outcome: "changed" | "already";
 }
 
@@ -75,7 +77,6 @@ export function foresee(conversion: Conversion, decision: Decision, nowMs: numbe
 	return foreseeJudged(conversion, judged, nowMs);
 }
 
-/** Returns the result to which a judgement would lead. */
 export function foreseeJudged<Done>(
 	conversion: Conversion,
 	judged: Judgement<Done>,

@@ -17,7 +17,6 @@ export interface ConversionsDeps {
 	store: Store;
 	clock: Clock;
 	random: Random;
-	/** The modules that take part in changes of conversions. */
 	changes: ChangeModules;
 }
 
@@ -27,8 +26,8 @@ export type InTransaction = Pick<ConversionsDeps, "clock" | "random" | "changes"
 };
 
 /**
- * The outcome of a request about an order. In record.ts the outcome may be described before the row is inserted, and
- * then the conversion has no id yet.
+ * Outcome of a request about an order. record.ts may describe the outcome before the row is inserted, and then the
+ * conversion has no id yet.
  */
 export interface Decided<Outcome extends string, Row extends NewConversion = Conversion>
 	extends DecidedParts {

@@ -45,7 +45,7 @@ export function expireParked(deps: ConversionsDeps, isStopping: () => boolean): 
 async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () => boolean): Promise<number> {
 	const { store, clock } = deps;
 	const { status } = window;
-	// The first look is outside a transaction, because it then takes no lock. Most of the time no window has ended.
+	// The first query runs outside a transaction, so that it takes no lock. Most of the time no window has ended.
 	if ((await findOldestEndedWindow(store, status, clock.nowMs())) === null) return 0;
 	let ended = 0;
 	// Each batch continues where the one before ended. While a long snapshot is open, such as a dump, PostgreSQL keeps the

@@ -59,7 +59,6 @@ export function exportConversions(
 
 type OfProgramme = Credited & { programme: Programme | undefined };
 
-/** Additional columns of a file with the conversions of all programmes. */
 const PROGRAMME_COLUMNS: CsvColumns<OfProgramme> = [
 	["programme", ({ programme }) => programme?.name ?? ""],
 	["programId", ({ programme }) => programme?.public_id ?? ""],

@@ -1,4 +1,4 @@
-// Reads what a batch needs to know before it is judged: the shops, and what each module needs to know.
+// Reads the facts that a batch needs before it is judged: the shops, and what each module needs to know.
 
 import type { BatchStore } from "../store/batch.ts";
 import type { ShopTarget } from "../store/queries/queue.ts";
@@ -7,7 +7,7 @@ import type { Conversion } from "../store/tables/conversions.ts";
 import type { ChangeModule, ReadFacts } from "./change-module.ts";
 import type { BatchFacts, ConversionFacts, RequestNeeds } from "./module-facts.ts";
 
-/** The conversions of a batch as they were read, and the shops that are told of their moves. */
+/** Conversions of a batch as they were read, and the shops that receive events about them. */
 export interface Found {
 	conversions: readonly Conversion[];
 	/** Ids of the conversions that are locked. Only these may change. */
@@ -17,12 +17,10 @@ export interface Found {
 
 export interface Facts {
 	conversions: readonly Conversion[];
-	/** Shops by the id of the programme. */
 	shops: ReadonlyMap<number, ShopTarget>;
 	batch: BatchFacts;
-	/** Returns what the modules know of a conversion. */
 	factsOf(stored: Conversion): ConversionFacts;
-	/** What they know of one that the batch starts. */
+	/** Facts that the modules know of a conversion that the batch starts. */
 	ofStarted: ConversionFacts;
 }
 
@@ -37,7 +35,8 @@ export async function readFacts(
 	const asked = { requests, conversions, lockedIds: [...lockedIds] };
 	const read: (ReadFacts | undefined)[] = [];
 	for (const module of modules) read.push(await module.read?.(db, store, asked));
-	// Each module declares its part of both interfaces, and returns all of it. So the parts together are whole.
+	// The parts of all modules together are complete, because each module declares its part of both interfaces and
+	// returns the whole part.
 	const factsOf = (stored: Conversion | null): ConversionFacts => {
 		const isLocked = stored === null || lockedIds.has(stored.id);
 		return Object.assign({ isLocked }, ...read.map((facts) => facts?.factsOf(stored))) as ConversionFacts;

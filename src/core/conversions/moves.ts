@@ -12,14 +12,17 @@ import {
 import { type Conversion, EMPTY_AT_START, type NewConversion } from "../store/tables/conversions.ts";
 import type { StepParts } from "./module-facts.ts";
 
-/** Columns that this file fills in. The status follows from the move, and both times are the time of the batch. */
+/**
+ * Columns that this file fills in. The status follows from the move, and both times are the time at which the batch
+ * is judged.
+ */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
 
 type Sale = Omit<NewConversion, Derived | keyof typeof EMPTY_AT_START> &
 	Partial<Pick<NewConversion, keyof typeof EMPTY_AT_START>>;
 
 export type Step = StepParts & {
-	/** The side that decided, or the approval window. It is stored in the history. */
+	/** Side that decided, or the approval window. The history shows it. */
 	decidedBy?: DecidedBy;
 	reason?: Reason | null;
 } & (Start | Change);
@@ -48,13 +51,11 @@ export function isCorrection({ move }: Change, before: Conversion, after: Conver
 	return CORRECTIONS.includes(move) && before.status === after.status;
 }
 
-/** Returns the row with which a conversion starts. */
 export function composeNewConversion(step: Start, nowMs: number): NewConversion {
 	const status = step.move === "import" ? step.sale.status : statusAfter(step.move, null);
 	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
 }
 
-/** Returns the conversion as the step leaves it. */
 export function composeChanged(before: Conversion, { change, move }: Change, nowMs: number): Conversion {
 	// The caller must have checked the transition. Reaching this line is a programming error.
 	if (!moveRule(move).from.includes(before.status)) throw new Error(`${before.status} cannot ${move}`);

@@ -15,24 +15,23 @@ export interface OrderRequest<Done> extends RequestNeeds {
 	 */
 	conversionId?: number;
 	/**
-	 * Returns false if the request can only be answered from the conversion and does not change it. The conversion is not
-	 * locked then. Without this function the request may change every conversion.
+	 * Returns false if the request never changes this conversion and only answers from it, so that the conversion need
+	 * not be locked. Without this function, the request may change every conversion.
 	 */
 	mayChange?(present: Conversion): boolean;
 	judge(present: Conversion | null, about: About): Judgement<Done>;
 }
 
 export interface About {
-	/** Returns the event types of all conversions with this order id. */
 	namesakes(): readonly EventType[];
-	/** What the modules know of the conversion, or would know of one that the request starts. */
+	/** Facts that the modules know of the conversion, or would know of one that the request starts. */
 	known: ConversionFacts;
 	facts: BatchFacts;
 }
 
 export type Judgement<Done> =
 	| { kind: "answer"; result: Result<Done> }
-	/** Changes nothing, and answers with the conversion as it is. */
+	/** The request changes nothing and is answered with the present conversion. */
 	| { kind: "keep"; done(conversion: Conversion): Done }
 	| { kind: "move"; step: Step; done(conversion: Conversion): Done };
 

@@ -71,7 +71,7 @@ function describeMove(
 	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...decided };
 }
 
-/** Judges a repeated report. Its amount and time change nothing, but it may price the sale anew. */
+/** Judges a repeated report. The repeated amount and time change nothing, but the report may lead to new rates. */
 function judgeRepeated(
 	pricing: Pricing,
 	reported: ReportToPrice,
@@ -88,7 +88,6 @@ function judgeRepeated(
 	return step === undefined ? { kind: "keep", done } : { kind: "move", step, done };
 }
 
-/** Records a single report. */
 export async function recordConversion(
 	trx: Db,
 	deps: InTransaction,
@@ -134,7 +133,7 @@ function stepFor(random: InTransaction["random"], reported: Sale, stored: Conver
 		order_id: report.orderId,
 		event_type: report.eventType,
 	};
-	// The order may have an earlier conversion, which a pixel reported and this one replaces.
+	// An earlier conversion of the order may exist, which a pixel reported and this report replaces.
 	const claimed = { pixel_basket_value: stored?.basket_value ?? null };
 	return { move, sale: { ...sale, ...names, ...claimed, source: report.source } };
 }

@@ -25,15 +25,13 @@ export type StatusTotal = Pick<TallyGroup, "count" | "basketMinor" | "commission
 export interface Tally {
 	countedAtMs: number;
 	totals: ReadonlyMap<Status, StatusTotal>;
-	/** Number of test conversions by status. The totals do not include them. */
+	/** Number of test conversions by status. The other totals do not include test conversions. */
 	tests: ReadonlyMap<Status, number>;
-	/** Number of conversions by the day on which they were recorded and present status. */
 	days: DayCounts;
 }
 
 /** Counts by day and status. A day is its number from `dayNumberIn`, in the time zone of the count. */
 export type DayCounts = ReadonlyMap<number, ReadonlyMap<Status, number>>;
-/** Cached totals of programmes. */
 export type Tallies = CachedCounts<{ programmeId: number; zone: string }, Tally>;
 
 interface TalliesDeps extends CountDeps {
@@ -41,9 +39,8 @@ interface TalliesDeps extends CountDeps {
 }
 
 export interface CountLook<Count> {
-	/** The last count, or null until the first one is complete. */
+	/** Last complete count, or null until the first count is complete. */
 	count: Count | null;
-	/** True while a newer count is being made. */
 	isCounting: boolean;
 }
 
@@ -73,7 +70,6 @@ export type NetworkTallies = CachedCounts<{ days: number; zone: string }, Networ
 export interface Earned {
 	countedAtMs: number;
 	totals: readonly PartnershipTotal[];
-	/** Number of clicks by partnership. */
 	clicks: ReadonlyMap<number, number>;
 }
 
@@ -147,8 +143,8 @@ async function countProgramme(
 }
 
 /**
- * Counts the conversions of all programmes that were recorded in the period, in the order of their ids. Returns null if
- * the service stops.
+ * Counts the conversions of all programmes that were recorded in the period, in the order of their ids. Returns null
+ * if the service stops before the count is complete.
  */
 async function countNetwork(
 	deps: TalliesDeps,
@@ -221,12 +217,9 @@ const PATIENCE_MS = 30;
  * time.
  */
 const FRESHNESS_FACTOR = 20;
-/** Maximum number of cached counts. Each takes some kilobytes. */
+/** Maximum number of cached counts. Each count takes some kilobytes. */
 const MAX_CACHED = 500;
-/**
- * Maximum number of counts that run at once. A caller who asks for many different ones finds them still uncounted, and
- * asks again.
- */
+/** Maximum number of counts that run at once. If this many run, a caller gets no count yet and asks again. */
 const MAX_RUNNING = 8;
 
 interface Entry<Count> {
@@ -300,7 +293,6 @@ function remember<Count>(entries: Map<string, Entry<Count>>, key: string, entry:
 	}
 }
 
-/** Resolves when the work is done, or after the given time. */
 async function waitAtMost(clock: Clock, work: Promise<void>, patienceMs: number): Promise<void> {
 	const { promise: patience, resolve } = Promise.withResolvers<void>();
 	const cancel = clock.after(patienceMs, resolve);

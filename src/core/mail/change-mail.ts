@@ -1,6 +1,5 @@
-// Composes the mails about changes. They say what was changed, when, by whom and from where, and what to do
-// if the reader did not expect it. They are plain text, so that every mail program on every phone can show
-// them.
+// Composes the mails about changes. A mail says what was changed, when, by whom and from where, and what to do if the
+// reader did not expect the change. Mails are plain text, so that every mail program on every phone can show them.
 
 import { sayAction, sayDone } from "../domain/action.ts";
 import { quote } from "../domain/mail-text.ts";
@@ -106,7 +105,6 @@ export function composeStandingMail(
 	};
 }
 
-/** Composes the mail to a member of staff about new colleagues and the API tokens of the network. */
 export function composeNetworkChangeMail(
 	person: Addressee,
 	changes: readonly Change[],
@@ -164,7 +162,10 @@ export function composePartnerChangeMail(
 	};
 }
 
-/** Returns the sentence about one change. `shop` is the quoted name of the programme, or empty if there is none. */
+/**
+ * Returns the sentence about one change. `shop` is the quoted name of the programme, or empty if the change is about
+ * no programme.
+ */
 function sayStanding(change: Change, shop: string): string {
 	const { action, detail } = change;
 	if (action === "staff.removed") return sayDone(change);

@@ -31,7 +31,6 @@ import { sealingKeyIn } from "../store/queries/sealing-key.ts";
 import type { Db, Store } from "../store/store.ts";
 import { sayMailError } from "./network-mailer.ts";
 
-/** A mail to one recipient. */
 export interface WrittenMail extends Pick<Mail, "to" | "subject" | "text"> {
 	/** Time after which the mail is useless, because its link has expired or its news is out of date. */
 	goodForMs: number;
@@ -41,22 +40,19 @@ export interface WrittenMail extends Pick<Mail, "to" | "subject" | "text"> {
 	 */
 	topic?: string;
 	/**
-	 * Time at which the mail was written, by default now. Mails to several recipients about one event share
-	 * this time, which identifies them as belonging together.
+	 * Time at which the mail was written, by default now. Mails to several recipients about one event share this time,
+	 * which marks them as belonging together.
 	 */
 	writtenAtMs?: number;
 	/**
-	 * True for a mail that is stored but never sent. Storing it makes the response time the same as for a mail
+	 * True for a mail that is stored but never sent. Storing the mail makes the response time the same as for a mail
 	 * that is sent.
 	 */
 	isWithheld?: boolean;
 }
 
 export interface MailDispatcher {
-	/**
-	 * True if mail can be sent, which needs the setting SMTP_URL. Otherwise people must pass links on
-	 * themselves.
-	 */
+	/** True if SMTP_URL is set, so that mail can be sent. Otherwise people must pass links on themselves. */
 	isOn: boolean;
 	/** Stores a mail in the caller's transaction. The caller must call `wake` after the commit. */
 	enqueue(trx: Db, mail: WrittenMail): Promise<void>;
@@ -68,9 +64,8 @@ export interface MailDispatcher {
 	later(write: (trx: Db) => Promise<WrittenMail | null>): void;
 	/** Starts sending the mails that are due, after the response to the current request was sent. */
 	wake(): void;
-	/** Resolves when no mail is being written or sent. */
 	settled(): Promise<void>;
-	/** Finishes the mail that is being sent, and leaves the others for the next start. */
+	/** Finishes sending the present mail, and leaves the other mails for the next start. */
 	stop(): Promise<void>;
 }
 
@@ -89,9 +84,9 @@ export interface MailDispatcherDeps {
  */
 const CLAIM_MS = 2 * MINUTE_MS;
 /**
- * Time for which a process claims a mail that has a topic, which is a mail that nobody requested. It is
- * longer than CLAIM_MS, because nobody may get two mails on one topic within 15 minutes. If a process dies,
- * the mail server may already have accepted its mail, and the next process sends that mail a second time.
+ * Time for which a process claims a mail that has a topic, which means that nobody requested it. It is longer than
+ * CLAIM_MS, because nobody may get two mails on one topic within 15 minutes. If a process dies, the mail server may
+ * already have accepted its mail, and the next process sends that mail a second time.
  */
 const NEWS_CLAIM_MS = 15 * MINUTE_MS;
 /** Maximum number of mails in one round of sending. The next round sends the rest. */
@@ -208,7 +203,6 @@ async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 	}
 }
 
-/** Sends one mail. Returns false if the mail server itself failed. */
 async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	const { store, clock, log, mailer, keyRing } = deps;
 	const { id, subject, good_until_ms: goodUntilMs } = mail;

@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
-/** Time after which a mail without a link is out of date and no longer sent. */
+/** Time after which a mail without a link is out of date and is given up. */
 const NEWS_MS = 2 * DAY_MS;
 
 /**
@@ -18,12 +18,12 @@ const NEWS_MS = 2 * DAY_MS;
  */
 export const INVITATION_DAYS = 7;
 
-/** Composes an invitation to a person who was admitted already, and only has to choose a password. */
+/** Composes an invitation to a person who already has an account and only has to choose a password. */
 export function composeInvitationMail(
 	to: string,
 	link: string,
 	place: Place,
-	/** Email address of the colleague who invites, or null if the reader may not know who it is. */
+	/** Email address of the colleague who invites, or null if the reader of the mail must not learn who it is. */
 	inviter: string | null,
 ): WrittenMail {
 	return invitation(to, link, place, inviter, {
@@ -33,8 +33,8 @@ export function composeInvitationMail(
 }
 
 /**
- * Composes an invitation that must be accepted. It is for the reader of a mailbox, and the page that the link opens
- * finds out whether that person needs a password.
+ * Composes an invitation that must be accepted. It is addressed to whoever reads the mailbox, and the page that its
+ * link opens finds out whether that person needs a password.
  */
 export function composeOfferMail(
 	to: string,
@@ -92,7 +92,7 @@ interface Opening {
 	lines: string[];
 }
 
-/** Returns the beginning of an invitation. A viewer is not invited to manage anything. */
+/** Returns the first sentence of an invitation. It does not ask a viewer to manage anything. */
 function sayInvited(place: Place): Opening {
 	switch (place.kind) {
 		case "staff":
@@ -179,7 +179,7 @@ export function composeLeftAddressMail(to: string, after: string): WrittenMail {
 	]);
 }
 
-/** Composes a test mail. It shows staff whether mail works and what a mail looks like. */
+/** Composes a test mail, which shows staff whether sending works and how mails look. */
 export function composeTestMail(to: string): Mail {
 	const text =
 		"This is a test mail. If you can read it, mail works: invitations, password links and notices about failing callbacks arrive, too.";

@@ -9,7 +9,7 @@ import type { Clock, Mail, Mailer, MailSender } from "../ports.ts";
 import type { NetworkCache, NetworkFace } from "../store/network-cache.ts";
 
 export interface NetworkMailer extends Mailer {
-	/** The last failure of the mail server, or null if it has accepted a mail since. */
+	/** Last failure of the mail server, or null if the server has accepted a mail since. */
 	readonly failure: MailFailure | null;
 }
 
@@ -21,8 +21,8 @@ export function createNetworkMailer(
 ): NetworkMailer {
 	let failure: MailFailure | null = null;
 	/**
-	 * The recipient whose mail was refused last, or null after an accepted mail. One refused address does not
-	 * mean that the mail server has failed.
+	 * Recipient whose mail the server refused last, or null after an accepted mail. One refused address does not mean
+	 * that the mail server has failed.
 	 */
 	let refusedTo: string | null = null;
 	const note = (reason: string): void => {
@@ -56,7 +56,7 @@ export function createNetworkMailer(
 export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): Mail {
 	const { supportAddress } = face;
 	const from = senderOf(face);
-	// The mail says who sends it, so that readers can recognize the sender and check it.
+	// The mail says who sends it, so that readers can recognize and check the sender.
 	const name = networkName(face);
 	const sender = `This mail was sent by the affiliate network ${name === null ? "" : `${name} `}at ${publicUrl}`;
 	const questions = supportAddress === null ? [] : [`Questions? Write to ${supportAddress}`];

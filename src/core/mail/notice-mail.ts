@@ -19,12 +19,10 @@ import type { ShownNotice } from "../store/queries/notices.ts";
 export interface NoticeMailView {
 	/** The programme or partner whose callbacks fail. */
 	owner: { kind: ReceiverKind; name: string; public_id: string };
-	/** The notices that the mail is about, oldest first. */
 	notices: readonly ShownNotice[];
 	/** Numbers of callbacks that are undelivered now. */
 	undelivered: Undelivered;
 	nowMs: number;
-	/** Time zone of times in the mail. */
 	zone: string;
 }
 
@@ -76,7 +74,7 @@ function countFresh(notices: readonly ShownNotice[]): number {
 	return notices.reduce((sum, { failures, mailed_failures }) => sum + failures - mailed_failures, 0);
 }
 
-/** Sums up earlier notices. Final failures are always mentioned, because the contract requires it. */
+/** Summarizes earlier notices. Final failures are always mentioned, because the contract requires it. */
 function sumUp(earlier: readonly ShownNotice[], { owner }: NoticeMailView): string[] {
 	const fresh = countFresh(earlier);
 	return [
@@ -85,7 +83,7 @@ function sumUp(earlier: readonly ShownNotice[], { owner }: NoticeMailView): stri
 	];
 }
 
-/** Returns the receiver as the mail addresses its reader. */
+/** Returns the word by which the mail addresses the receiver of the callbacks. */
 function sayReceiver({ kind }: NoticeMailView["owner"]): string {
 	return kind === "shop" ? "your shop" : "your server";
 }
@@ -228,7 +226,6 @@ export function composeStaffMail(
 	};
 }
 
-/** Returns the number with its noun, or an empty text for none. */
 function countOf(count: number, noun: string): string {
 	if (count === 0) return "";
 	return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;

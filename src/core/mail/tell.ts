@@ -70,8 +70,7 @@ export interface News {
 type FindNews = (db: Db, nowMs: number) => Promise<News | undefined>;
 
 /**
- * Maximum number of news items in one round, so that other work gets its turn. The next round handles the
- * rest.
+ * Maximum number of news items in one round, so that other work gets its turn. The next round handles further items.
  */
 const MAX_NEWS_A_ROUND = 50;
 /**
@@ -206,7 +205,7 @@ const STANDING_ACTIONS: readonly string[] = [
 	"staff.removed",
 ] satisfies AuditAction[];
 
-/** Composes a mail for each partner. A person who no longer signs in for a partner gets no mail about it. */
+/** Composes a mail for each partner. Nobody is mailed about a partner for which they no longer sign in. */
 async function composePartnerMails(
 	trx: Db,
 	personId: number,
@@ -231,7 +230,7 @@ async function writeToOwners(
 	if (programme === undefined) return [];
 	const owners = await addresseesOf(trx, programmeId, ["owner"]);
 	const toldTo = (email: string) => changes.filter((change) => !isKnownTo(email, change));
-	// People whom an import adds get no mail about it.
+	// People whom an import adds get no mail about the import.
 	const added = changes.filter(({ action }) => action === "person.imported").map(({ subject }) => subject);
 	return owners
 		.filter(({ email }) => toldTo(email).length > 0 && !added.includes(email))
@@ -261,7 +260,7 @@ function newsOfCallbacks(due: ReceiverToMail, publicUrl: string): News {
 		async write(trx, nowMs) {
 			const notices = await findNoticesToMail(trx, receiverId);
 			if (notices.length === 0) return [];
-			// A programme may have no owner yet. The owner is mailed as soon as there is one. Until then only the
+			// A programme may have no owner yet. The first owner is mailed as soon as there is one, and until then only the
 			// page shows the notice. The same holds for a partner without people.
 			if ((await readersOf(trx, due)).length === 0) {
 				await postponeNoticeMail(trx, receiverId, nowMs + MAIL_INTERVAL_MS);
@@ -288,7 +287,6 @@ function newsOfCallbacks(due: ReceiverToMail, publicUrl: string): News {
 	};
 }
 
-/** Lists the people who are mailed about a receiver's callbacks. */
 function readersOf(
 	trx: Db,
 	{ programmeId, partnerId }: ReceiverToMail,
@@ -298,7 +296,6 @@ function readersOf(
 	return addresseesOfPartner(trx, partnerId ?? 0, kinds);
 }
 
-/** Returns the programme or partner that a receiver belongs to. */
 async function findOwner(
 	trx: Db,
 	{ programmeId, partnerId }: ReceiverToMail,
@@ -312,7 +309,7 @@ async function findOwner(
 }
 
 const STAFF_INTERVAL_MS = DAY_MS;
-/** Maximum number of shops, and of partners, that the mail names. The pages with all of them show the others. */
+/** Maximum number of shops, and of partners, that the mail names. It links to the pages that list all of them. */
 const MOST_NAMED = 20;
 
 /** Returns one mail to staff about all shops and partners whose callbacks fail now, or undefined if there are none. */

@@ -1,10 +1,10 @@
-// Archives a programme that has ended, or that was only a trial. It disappears from the network's lists and takes no
-// new sales. Everything in it stays, and decisions about earlier sales still work. Staff can resume it. A programme is
-// never deleted, because the audit log and the accounts of partners refer to it.
+// Archives a programme that has ended or was only a trial. The programme disappears from the network's lists and
+// takes no new sales. All its data stays, and decisions about earlier sales still work. Staff can resume the
+// programme. A programme is never deleted, because the audit log and the accounts of partners refer to it.
 //
-// Every process caches programmes for a second (callers.ts), so a sale that arrives within a second after the archiving
-// may still be recorded. Such a sale is decided, paid and announced like any other. A lock that excludes it would make
-// all sales of a programme wait for the same row.
+// Every process caches programmes for a second (callers.ts), so a sale that arrives within a second after the
+// archiving may still be recorded. Such a sale is decided, paid and announced like any other. A lock that excludes it
+// would make all sales of a programme wait for the same row.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
@@ -21,12 +21,12 @@ import { unknownProgramme } from "./programmes.ts";
 
 type Deps = Pick<AccountsDeps, "store" | "clock">;
 
-/** Archives a programme. Resolves to false if it is archived already. */
+/** Archives a programme. Resolves to false if the programme is already archived. */
 export function archiveProgramme(deps: Deps, actor: Actor, publicId: string): Promise<Result<boolean>> {
 	return changeArchived(deps, actor, publicId, true);
 }
 
-/** Resumes an archived programme. Resolves to false if it is not archived. */
+/** Resumes an archived programme. Resolves to false if the programme is not archived. */
 export function resumeProgramme(deps: Deps, actor: Actor, publicId: string): Promise<Result<boolean>> {
 	return changeArchived(deps, actor, publicId, false);
 }
@@ -61,7 +61,6 @@ async function changeArchived(
 	return changed;
 }
 
-/** Says why a programme cannot be archived yet. */
 export function sayOpen({ name }: Pick<Programme, "name">): string {
 	return `${name} has conversions that wait for a decision or for the shop's confirmation. Decide them first, or wait for the end of their approval window.`;
 }

@@ -35,11 +35,9 @@ import { type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts
  * can be revoked.
  */
 export const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
-/**
- * Time for which keys and programmes are cached. It is the same as for Postback URLs (callbacks/targets.ts).
- */
+/** Time for which keys and programmes are cached. Postback URLs are cached for the same time (callbacks/targets.ts). */
 const FRESH_MS = SECOND_MS;
-/** Maximum number of cached keys, and of cached programmes. Each takes about a kilobyte. */
+/** Maximum number of cached keys, and of cached programmes. Each entry takes about a kilobyte. */
 const MAX_CACHED = 10_000;
 /** Maximum number of keys or programmes that one statement loads. */
 const MAX_LOADED_AT_ONCE = 256;
@@ -56,25 +54,23 @@ export interface KnownKey {
 	apiKey: ApiKey;
 	programme: Programme;
 	/**
-	 * Secrets that were valid when they were read. A replaced one may have ended since. `key` is null if the
-	 * secret cannot be opened with this installation's sealing key.
+	 * Secrets that were valid when they were read. A replaced secret may have ended since. `key` is null if the secret
+	 * cannot be opened with this installation's sealing key.
 	 */
 	secrets: readonly { secret: SigningSecret; key: SigningKey | null }[];
 }
 
 export interface Caller {
 	programme: Programme;
-	/** Row id of the API key. */
 	keyId: number;
 	/** True if the key may also approve and reject. */
 	mayDecide: boolean;
-	/** Row id of the secret that the request was signed with. */
 	secretId: number;
 	/** Time to store as the key's last use, or null if the last use was stored a few minutes ago. */
 	keyUsedAtMs: number | null;
 	/**
-	 * The nonce of the request. It is marked as used in the transaction that does the work, so that a request
-	 * that failed on our side can be repeated.
+	 * Nonce of the request. It is marked as used in the transaction that does the work, so that a request that failed
+	 * on our side can be repeated.
 	 */
 	nonce: NewNonce;
 }
@@ -85,7 +81,6 @@ export interface Callers {
 	 */
 	findKey(authorization: string | undefined): Promise<Result<KnownKey>>;
 	verify(key: KnownKey, request: SignedRequest): Promise<Result<Caller>>;
-	/** Finds a programme by its public id. */
 	findProgramme(publicId: string): Promise<Programme | undefined>;
 }
 
@@ -108,8 +103,9 @@ export function createCallers(
 			return found.apiKey.revoked_at_ms === null ? succeed(found) : refusalOf("revoked_api_key", {});
 		},
 		async verify({ apiKey, programme, secrets }, request) {
-			// The brand, and with it the header names, is fixed when a shop gets its first signing secret. A shop that
-			// has a key also has a secret, so the names that are read here are final. Only those of the sample may change.
+			// The brand, and with it the header names, is fixed when a shop gets its first signing secret. A shop that has
+			// a key also has a secret, so the names that are read here are final. Only the header names of the sample
+			// programme may still change.
 			const { headers } = wire.names ?? (await wire.read());
 			if (!clock.isSure()) return UNSURE_OF_TIME;
 			const nowMs = clock.nowMs();
@@ -147,7 +143,6 @@ const UNSURE_OF_TIME = refuse(
 	"Our clock is being checked, so we cannot tell whether this request is fresh. Nothing was recorded. Send it again later, signed anew.",
 );
 
-/** Values of the three headers that a signed request has. */
 interface SignatureHeaders {
 	timestamp: string;
 	nonce: string;
@@ -182,7 +177,6 @@ function parseSignatureHeaders(
 	return refusalOf("malformed_nonce", { header: headers.nonce });
 }
 
-/** Returns the row id of the secret that the request was signed with. */
 function verifySignature(
 	secrets: KnownKey["secrets"],
 	{ method, target, rawBody }: SignedRequest,

@@ -1,6 +1,6 @@
-// API keys. The first key of a programme is issued together with its signing secret (contract section 5).
-// Both are shown only once, and only the hash of a key is stored. People name their keys, so that they know
-// which of their systems uses which key.
+// API keys. The first key of a programme is issued together with its signing secret (contract section 5). Both are
+// shown only once, and only the hash of a key is stored. People give their keys names to remember which of their
+// systems uses which key.
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
@@ -30,7 +30,7 @@ export interface IssuedKey {
 	name: string;
 	key: string;
 	right: KeyRight;
-	/** The signing secret, or null if this is not the programme's first key. */
+	/** Signing secret that was created with the programme's first key, or null for any later key. */
 	secret: string | null;
 }
 
@@ -89,7 +89,7 @@ export async function insertKey(
 	return succeed({ keyId, name, key, right, secret: first?.secret ?? null });
 }
 
-/** Returns the right of a new key. An empty text is the default right of the issuer. */
+/** Returns the right of a new key. Empty text means the default right of the issuer. */
 export function chooseRight(authority: Authority, asked: string): Result<KeyRight> {
 	const rights = keyRightsOf(authority);
 	const right = asked === "" ? rights[0] : rights.find((granted) => granted === asked);

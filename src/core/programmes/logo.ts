@@ -10,7 +10,7 @@ export const LOGO_TYPE = "image/png";
 export interface Logo {
 	width: number;
 	height: number;
-	/** The picture without everything that is not needed to show it, such as texts, places and times. */
+	/** Picture without chunks that are not needed to show it, such as texts, places and times. */
 	bytes: Uint8Array;
 }
 
@@ -24,13 +24,13 @@ const MIN_LOGO_PIXELS = 16;
 
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const HEADER_LENGTH = 13;
-/** Length, name and checksum of a chunk. */
+/** Number of bytes of a chunk that are not its data: length, name and checksum. */
 const CHUNK_FRAME_LENGTH = 12;
-/** Chunks that say how the picture looks. All others, also those of animations, are left out. */
+/** Chunks that determine how the picture looks. All other chunks are removed, including those of animations. */
 const SHOWN_CHUNKS: readonly string[] = ["IHDR", "PLTE", "tRNS", "gAMA", "cHRM", "sRGB", "IDAT", "IEND"];
 /**
- * Maximum number of bytes of the unpacked pixels: eight for each, and one for each row. Interlaced pictures have seven
- * passes with rows of their own.
+ * Maximum number of bytes of the unpacked pixels: eight for each pixel and one for each row. Interlaced pictures have
+ * seven passes with additional rows.
  */
 const MAX_UNPACKED_BYTES = (MAX_LOGO_PIXELS * 8 + 7) * MAX_LOGO_PIXELS;
 
@@ -57,11 +57,10 @@ export function judgeLogo(bytes: Uint8Array): Result<Logo> {
 interface Chunk {
 	name: string;
 	data: Buffer;
-	/** The chunk with its length, name and checksum. */
 	whole: Buffer;
 }
 
-/** Returns the chunks up to the one that ends the picture, or null if one of them is cut off or damaged. */
+/** Returns the chunks up to the final one (IEND), or null if a chunk is cut off or damaged. */
 function readChunks(rest: Buffer): Chunk[] | null {
 	const chunks: Chunk[] = [];
 	for (let at = 0; at + CHUNK_FRAME_LENGTH <= rest.length; ) {
@@ -77,7 +76,7 @@ function readChunks(rest: Buffer): Chunk[] | null {
 	return null;
 }
 
-/** Returns whether the pixels can be unpacked within the bounds of a logo. */
+/** Returns whether the pixels can be unpacked within the size limit of a logo. */
 function hasPixels(chunks: readonly Chunk[]): boolean {
 	const packed = chunks.filter(({ name }) => name === "IDAT").map(({ data }) => data);
 	try {

@@ -1,6 +1,7 @@
 // Issues API keys for many programmes in one call, for a network that moves here with its shops. By default only
-// programmes without a usable key get one, so a repeated call does nothing for those that have one. All keys of a
-// call are one transaction. They are shown once, so none may be stored that nobody sees.
+// programmes without a usable key get a key, so repeating a call does nothing for programmes that have one. All keys
+// of a call are issued in one transaction, because keys are shown only once and none may be stored that nobody has
+// seen.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Actor, personIdOf, STAFF, transactAs } from "../people/actor.ts";
@@ -26,9 +27,9 @@ export interface ProgrammeKey extends IssuedKey {
 
 export interface ManyKeys {
 	issued: readonly ProgrammeKey[];
-	/** Number of named programmes that got no key, because they have a usable one. */
+	/** Number of named programmes that got no key, because they already have a usable key. */
 	skipped: number;
-	/** True if programmes without a key remain, because a call issues a limited number of keys. */
+	/** True if programmes without a key remain, because one call issues only a limited number of keys. */
 	hasMore: boolean;
 }
 
@@ -74,7 +75,7 @@ export async function issueManyKeys(
 	return done;
 }
 
-/** Columns of the file with the keys. A secret is empty if the programme had one before. */
+/** Columns of the file with the keys. The cell for the secret is empty if the programme had a secret before. */
 export const KEY_FILE_COLUMNS: readonly (readonly [name: string, cell: (key: ProgrammeKey) => string])[] = [
 	["programme", ({ programmeName }) => programmeName],
 	["programme_id", ({ programmePublicId }) => programmePublicId],

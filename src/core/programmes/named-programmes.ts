@@ -13,7 +13,7 @@ export type NamedProgrammes = (named: string) => Result<Programme>;
 
 const PROGRAMME_ID = /^prg_[0-9A-Z]{26}$/;
 
-/** Reads all these programmes at once. Returns the function that finds each of them. */
+/** Loads all named programmes with few statements, and returns a function that finds each of them. */
 export async function findNamedProgrammes(db: Db, named: readonly string[]): Promise<NamedProgrammes> {
 	const distinct = [...new Set(named)];
 	const ids = distinct.filter((text) => PROGRAMME_ID.test(text));
@@ -44,8 +44,8 @@ function refuseProgramme(detail: string): ReturnType<typeof refuse> {
 }
 
 /**
- * Finds the programmes of a list with one name or ID on each line, as people paste it or save it from a spreadsheet. The
- * list has at most `most` lines. The whole list is refused if one of them is not known.
+ * Finds the programmes of a list with one name or ID on each line, as people paste it or save it from a spreadsheet.
+ * The whole list is refused if it has more than `most` lines, or if a programme is unknown.
  */
 export async function findListedProgrammes(
 	db: Db,
@@ -53,7 +53,7 @@ export async function findListedProgrammes(
 	most = Number.POSITIVE_INFINITY,
 ): Promise<Result<Programme[]>> {
 	const lines = text.split(/[\r\n]+/).map((line) => line.trim().replace(/^"(.*)"$/, "$1"));
-	// A column that was copied from a spreadsheet may have its title.
+	// The first line may be the title of a spreadsheet column.
 	const isTitle = /^\ufeff?programme$/i.test(lines[0] ?? "");
 	const named = lines.slice(isTitle ? 1 : 0).filter((line) => line !== "");
 	if (named.length === 0) {
@@ -73,5 +73,8 @@ export async function findListedProgrammes(
 	return succeed([...found.values()]);
 }
 
-/** Maximum number of characters of a line that are looked up, and quoted in a refusal. No programme's name is longer. */
+/**
+ * Maximum number of characters of a line that are looked up and quoted in a refusal. All names of programmes are
+ * shorter.
+ */
 const MAX_NAME_CHARACTERS = 200;

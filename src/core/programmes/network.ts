@@ -45,7 +45,7 @@ export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	network: NetworkCache;
 }
 
-/** The settings as they were typed. A field that is missing is not changed. */
+/** Settings as the person typed them. A field that is missing is not changed. */
 export type NetworkInput = Partial<Record<NetworkField, string>>;
 export type NetworkField = keyof typeof FIELDS;
 
@@ -64,7 +64,7 @@ const FIELDS = {
 
 const FIELD_NAMES = Object.keys(FIELDS).filter((name): name is NetworkField => name in FIELDS);
 
-/** Number of hex digits of a logo's hash. Eight bytes are enough to tell two logos apart. */
+/** Number of hex digits of a logo's hash. Eight bytes are enough to distinguish two logos. */
 const HASH_LENGTH = 16;
 
 /** Changes the network's settings. Resolves to the names of the fields that were changed. */
@@ -189,7 +189,7 @@ function sayLogo({ logo_width: width, logo_height: height }: NetworkSettings): s
 }
 
 /**
- * Sends a test mail to the person at once. If the mail server refuses it, the refusal contains the server's
+ * Sends a test mail to the person at once. If the mail server refuses the mail, the refusal contains the server's
  * reply.
  */
 export async function sendTestMail(
@@ -215,8 +215,8 @@ export async function sendTestMail(
 }
 
 /**
- * A colour: a number sign and six lower-case hex digits. `writeTheme` in web/assets makes sure that text on
- * it is readable.
+ * Colour as a number sign and six lower-case hex digits. `writeTheme` in web/assets makes sure that text on this
+ * colour is readable.
  */
 type Colour = string;
 

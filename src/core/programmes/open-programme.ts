@@ -1,6 +1,5 @@
-// Opens a programme with its terms and its owner in one step. On a page the owner is invited now or later.
-// The command line needs an owner who already has an account. An import creates the owner's account and sends
-// no mail.
+// Opens a programme with its terms and its owner in one step. On a page, the owner is invited now or later. On the
+// command line, the owner must already have an account. An import creates the owner's account and sends no mail.
 
 import {
 	type Checked,
@@ -49,32 +48,27 @@ export interface OpeningInput<Email extends string | null = string | null> exten
 	 */
 	ownerEmail: Email;
 	currency: string;
-	/**
-	 * The public id, which is chosen when the form is opened, so that a form that is sent twice creates one
-	 * programme.
-	 */
+	/** Public id, which is chosen when the form is opened, so that a form that is sent twice creates one programme. */
 	publicId?: string | undefined;
 }
 
 export interface OpenedProgramme {
 	programme: Programme;
-	/** The invitation that the owner got, or null if nobody was mailed or there is no owner yet. */
+	/** Invitation that the owner got, or null if nobody was mailed or there is no owner yet. */
 	owner: SentLink | null;
 }
 
 export type OwnerWay =
 	| Inviter
-	/** The way of the command line, in which the owner must already have an account. */
+	/** On the command line, the owner must already have an account. */
 	| { kind: "known" }
 	/**
-	 * The way of an import, in which an account is created if the owner has none. `personId` is the person who
-	 * imports, or null if the command line imports.
+	 * An import creates an account if the owner has none. `personId` is the person who imports, or null if the import
+	 * runs on the command line.
 	 */
 	| { kind: "imported"; personId: number | null };
 
-/**
- * The way of a page or the API, in which a person invites the owner. It includes the means to send the mail.
- */
+/** On a page or by the API, a person invites the owner. This includes what is needed to send the invitation. */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
 	actor: PersonActor;
@@ -145,7 +139,6 @@ function openerOf(way: OwnerWay): number | null {
 export interface ParsedOpening<Email extends string | null = string | null> {
 	terms: Terms;
 	currency: string;
-	/** The owner's email address, or null if there is no owner yet. */
 	email: Email;
 }
 
@@ -171,8 +164,8 @@ export function staffCannotOwn(email: string): string {
 }
 
 /**
- * Returns the owner's account. A missing account is created, except on the command line, because an address
- * without an account is probably mistyped there. An import creates it in any case.
+ * Returns the owner's account. If there is none, it is created, except on the command line, where an address without
+ * an account is probably mistyped.
  */
 async function findOrMakeOwner(
 	trx: Db,
@@ -189,8 +182,8 @@ async function findOrMakeOwner(
 }
 
 /**
- * Makes the person the owner of the programme. A link to sign in is created only if the owner is invited on a
- * page. On the command line, a new link would invalidate the one that `user create` gave to the owner.
+ * Makes the person the owner of the programme. A link to sign in is created only if the owner is invited on a page.
+ * On the command line, a new link would invalidate the link that `user create` gave to the owner.
  */
 async function giveOwner(
 	trx: Db,
@@ -228,9 +221,9 @@ export interface SampleProgramme {
 }
 
 /**
- * Opens a programme with default terms and an API key but without an owner, so that staff can try everything
- * before the first shop signs up. It is an ordinary programme that can be renamed and used further, except that
- * its secret does not fix the brand. Resolves to null if there already is a programme.
+ * Opens a programme with default terms and an API key but without an owner, so that staff can try everything before
+ * the first shop signs up. The programme can be renamed and used like any other, but its secret does not fix the
+ * brand. Resolves to null if any programme already exists.
  */
 export async function openSampleProgramme(
 	deps: AccountsDeps,

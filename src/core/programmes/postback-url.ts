@@ -1,5 +1,5 @@
 // Saves and removes the URL of a receiver, which is the Postback URL of a programme's shop or the callback URL of a
-// partner. Saving applies the same rules that are checked before every delivery.
+// partner. A URL that is saved must satisfy the same rules that are checked before every delivery.
 
 import type { EventName } from "../domain/event-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -29,15 +29,15 @@ export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
 	/**
-	 * The addresses of a refused host are only logged. If the page showed them, owners could explore the
-	 * server's network.
+	 * Log for the addresses of a refused host. If the page showed these addresses, owners could explore the server's
+	 * network.
 	 */
 	log: Log;
 }
 
 export interface SavedPostbackUrl {
 	url: string;
-	/** The previous URL, or null if there was none. Its pending retries now go to the new URL. */
+	/** Previous URL, or null if there was none. Its pending retries now go to the new URL. */
 	replaced: string | null;
 }
 
@@ -61,11 +61,17 @@ export interface PartnerUrlInput {
 }
 
 export interface SavedPartnerUrl extends SavedPostbackUrl {
-	/** The signing secret that was made with the first URL, or null if there was one. It is shown only once. */
+	/**
+	 * Signing secret that was created with the receiver's first URL, or null if the receiver already had a secret. It
+	 * is shown only once.
+	 */
 	secret: string | null;
 }
 
-/** Saves the callback URL of a partner. With the first URL the partner becomes a receiver and gets a signing secret. */
+/**
+ * Saves the callback URL of a partner. A partner's first URL makes the partner a receiver and creates its signing
+ * secret.
+ */
 export async function savePartnerUrl(
 	deps: PostbackUrlDeps & Pick<AccountsDeps, "random" | "keyRing">,
 	partnerPublicId: string,
@@ -89,7 +95,10 @@ export async function savePartnerUrl(
 	return changeReceiver(deps, partnerPublicId, actor, save, true);
 }
 
-/** Parses the URL of JSON callbacks. If it has macros, the refusal says which form fills them in. */
+/**
+ * Parses the URL of JSON callbacks. If the URL has macros, the refusal names the form of callback that supports
+ * macros.
+ */
 function parseJsonUrl(text: string): Result<PostbackUrl> {
 	if (refusePlaceholder(text) === null) return parsePostbackUrl(text);
 	return refuse(
@@ -99,7 +108,7 @@ function parseJsonUrl(text: string): Result<PostbackUrl> {
 	);
 }
 
-/** Looks up the host of the URL, and refuses it if the host may not be called. */
+/** Resolves the host of the URL, and refuses the URL if the host may not be called. */
 async function judgeUrl(
 	deps: PostbackUrlDeps,
 	owner: string,
@@ -120,7 +129,7 @@ async function saveEndpoint(change: ReceiverChange, endpoint: Endpoint): Promise
 	const isSame =
 		present?.url === endpoint.url && present.form === endpoint.form && present.events === endpoint.events;
 	if (!isSame) {
-		// The audit log gets the URL without its query, because shops put tokens there.
+		// The audit log gets the URL without its query, because shops put tokens into the query.
 		const object = endpoint.url.replace(/\?.*$/s, "?…");
 		await noteAudit(trx, noteOn(change, "urlSaved", { object }), nowMs);
 	}
@@ -133,7 +142,6 @@ async function saveEndpoint(change: ReceiverChange, endpoint: Endpoint): Promise
  */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
-	/** Public id of the programme or partner. */
 	ownerPublicId: string,
 	actor: Actor,
 ): Promise<Result<Worked>> {

@@ -34,16 +34,10 @@ import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { lockProgramme, type Programme, ratesOf, updateTerms } from "../store/queries/programmes.ts";
 
-/**
- * Maximum number of days of any term. Ten years are more than anybody needs, so a larger number is a typing
- * error.
- */
+/** Maximum number of days of any term. It is ten years, so a larger number is a typing error. */
 export const MAX_DAYS = 3_650;
 export const DEFAULT_APPROVAL_DAYS = 30;
-/**
- * Default limits between which owners may choose the length of the approval window. Staff can set other
- * limits.
- */
+/** Default limits for the length of approval windows that owners may choose. Staff can set other limits. */
 export const DEFAULT_APPROVAL_LIMITS = { min: 0, max: 90 } as const;
 /** Number of days for which a parked conversion waits for the shop's own sale report. */
 export const DEFAULT_PARKED_DAYS = 30;
@@ -66,13 +60,12 @@ export interface TermsInput {
 	parkedDays?: number;
 	/** What the basket value contains, as a `BasketRule`. The default is the order's total. */
 	basketRule?: string;
-	/** Words that the programme adds to the rule. By default there are none. */
+	/** Note that the programme adds to the rule for the basket value. By default it is empty. */
 	basketNote?: string;
 }
 
 export type Terms = Required<TermsInput> & { basketRule: BasketRule };
 
-/** Checks the terms of a programme with this currency. */
 export function parseTerms(input: TermsInput, currency: string): Checked<Terms> {
 	const { min, max } = DEFAULT_APPROVAL_LIMITS;
 	const least = parseDays(input.approvalDaysMin ?? min, 0, "approvalDaysMin");
@@ -102,7 +95,7 @@ function parseEventRates(text: string, currency: string): Result<string> {
 	return parsed.ok ? succeed(sayByType(parsed.value, (rates) => sayRates(rates, currency))) : parsed;
 }
 
-/** Returns the columns of the terms, which must have been checked with the same currency. */
+/** Converts terms to columns. The terms must have been checked with the same currency. */
 export function rowOfTerms(terms: Terms, currency: string) {
 	const byType = parseRatesByType(terms.eventRates, currency, "eventRates");
 	if (!byType.ok) throw new Error(`rates that were checked are not readable: ${terms.eventRates}`);
@@ -182,7 +175,6 @@ function outsideOwnersDays({
 	return fault("invalid_days", text, "approvalDays");
 }
 
-/** Terms that only staff may change. */
 const STAFF_TERMS = [
 	"commissionRate",
 	"commissionFixed",
@@ -219,7 +211,7 @@ const LABELS: Readonly<Record<keyof Terms, string>> = {
 	basketNote: "note on the basket value",
 };
 
-/** A changed term with its old and new value in words for people. */
+/** Changed term with its old and new value in words for people. */
 export interface TermChange {
 	term: keyof Terms;
 	before: string;
@@ -275,7 +267,6 @@ export async function changeProgramme(
 	return listFaults(changed);
 }
 
-/** Returns the terms that change, with their new values. */
 function judgeChange(
 	{ kind }: Actor,
 	currency: string,
@@ -286,7 +277,8 @@ function judgeChange(
 	const isOwner = kind === "shop";
 	const parsed = parseTerms({ ...stored, ...wantedInput }, currency);
 	if (!parsed.ok) {
-		// The limits of `parseTerms` are those for staff.
+		// `parseTerms` checks against the limits for staff, so its refusal is replaced by one that names the limits for
+		// owners.
 		const sayLimits = (each: Fault) => (each.field === "approvalDays" ? outsideOwnersDays(stored) : each);
 		return isOwner ? refuseAll(parsed.faults.map(sayLimits)) : parsed;
 	}

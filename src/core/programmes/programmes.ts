@@ -11,14 +11,14 @@ import type { Db } from "../store/store.ts";
 export interface ProgrammeChange {
 	trx: Db;
 	programme: Locked<Programme>;
-	/** The person who makes the change, for the audit log, or null if no person does. */
+	/** Person who makes the change, for the audit log, or null if no person makes it. */
 	personId: number | null;
 	nowMs: number;
 }
 
 /**
- * Runs a transaction that holds the programme's lock and checks that the actor still has the right "integrate".
- * Afterwards the caches of this process and all engines read again what may have changed.
+ * Runs a transaction that holds the programme's lock and checks that the actor still has the right "integrate". After
+ * the commit, the caches of this process and all engines reload the data that may have changed.
  */
 export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,

@@ -1,6 +1,6 @@
-// Changes to a receiver of callbacks, which is the shop of a programme or a partner. Both have a URL, signing secrets and
-// callbacks that people send again. The use cases take the public id of the programme or partner, and this file finds the
-// receiver, checks the actor's right and says whom the audit entry is about.
+// Changes to a receiver of callbacks, which is the shop of a programme or a partner. Both have a URL, signing secrets
+// and callbacks that people send again. The use cases take the public id of the programme or partner. This file finds
+// the receiver, checks the actor's right and determines the subject of the audit entry.
 
 import type { AuditAction } from "../domain/action.ts";
 import { judgeErasedPartner } from "../domain/erasure.ts";
@@ -30,10 +30,8 @@ import type { Db } from "../store/store.ts";
 import type { Partner } from "../store/tables/partners.ts";
 import { changeLocked } from "./programmes.ts";
 
-/** The shop of a programme as a receiver of callbacks. */
 export type CalledShop = Pick<Programme, "id" | "receiver_id">;
 
-/** A partner as a receiver of callbacks. */
 export interface CalledPartner {
 	receiver_id: ReceiverId;
 	partner: Pick<Partner, "id" | "public_id">;
@@ -41,7 +39,7 @@ export interface CalledPartner {
 
 export type CalledReceiver = CalledShop | CalledPartner;
 
-/** Returns the permission to change a receiver and to send its callbacks. */
+/** Returns the permission that is needed to change a receiver and to send its callbacks. */
 export function receiverPermission(receiver: CalledReceiver): Permission {
 	return "partner" in receiver ? forPartner(receiver.partner.id) : inProgramme(receiver.id, "integrate");
 }
@@ -50,24 +48,23 @@ export interface ReceiverChange {
 	trx: Db;
 	receiver: Locked<ReceiverColumns>;
 	owner: ReceiverOwner;
-	/** The person who makes the change, for the audit log, or null if no person does. */
+	/** Person who makes the change, for the audit log, or null if no person makes it. */
 	personId: number | null;
 	nowMs: number;
 }
 
-/** The party that a receiver belongs to. */
 export interface ReceiverOwner {
 	kind: "shop" | "partner";
 	id: number;
 	public_id: string;
 }
 
-/** Returns whether there is a programme or partner with this public id. */
+/** Returns whether this public id belongs to a programme or partner. */
 export async function isKnownOwner(db: Db, publicId: string): Promise<boolean> {
 	return ((await findProgramme(db, publicId)) ?? (await findPartner(db, publicId))) !== undefined;
 }
 
-/** Changes that are audited for shops and for partners, with their actions. */
+/** Actions of changes that are audited for shops and for partners. */
 const ACTIONS = {
 	urlSaved: { shop: "postback_url.saved", partner: "partner.url_saved" },
 	urlRemoved: { shop: "postback_url.removed", partner: "partner.url_removed" },
@@ -78,8 +75,9 @@ const ACTIONS = {
 } as const satisfies Readonly<Record<string, Readonly<Record<ReceiverOwner["kind"], AuditAction>>>>;
 
 /**
- * Returns the audit entry for a change. The entry of a programme names the object as its subject. The subject of a
- * partner's entry is the partner itself, because its people are mailed by that, and the detail names the object.
+ * Returns the audit entry for a change. A programme's entry names the changed object as its subject. A partner's
+ * entry has the partner as its subject, which determines the people who are mailed, and names the object in its
+ * detail.
  */
 export function noteOn(
 	{ owner, personId }: Pick<ReceiverChange, "owner" | "personId">,
@@ -96,8 +94,8 @@ export function noteOn(
 
 /**
  * Runs a transaction that holds the lock of the programme or partner and checks that the actor may still change its
- * receiver. If a partner has no receiver yet, the change is refused, or `addsReceiver` adds one. Afterwards the caches of
- * this process and all engines read again what may have changed.
+ * receiver. If a partner has no receiver yet, `addsReceiver` adds one, and without it the change is refused. After
+ * the commit, the caches of this process and all engines reload the data that may have changed.
  */
 export function changeReceiver<Value>(
 	deps: Pick<AccountsDeps, "store" | "clock">,
@@ -126,7 +124,7 @@ async function changePartnerReceiver<Value>(
 	if (partner === undefined) return refuse("unknown_partner", `There is no partner ${partnerPublicId}.`);
 	const { id, public_id } = partner;
 	const done = await transactAs(store, actor, forPartner(id), async (trx) => {
-		// Two people who save the first URL at the same moment would otherwise both add a receiver.
+		// The lock prevents two people who save the first URL at the same moment from each adding a receiver.
 		const locked = await lockPartner(trx, id);
 		const judged = locked === undefined ? succeed(true) : judgeErasedPartner(locked);
 		if (!judged.ok) return judged;

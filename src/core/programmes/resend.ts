@@ -1,8 +1,8 @@
-// Lets people send callbacks again, or before they are due. A finished delivery is sent again as a new run of
-// up to seven attempts, to the URL that is saved now. The event is the same, so a receiver that deduplicates
-// processes it only once. A delivery that waits for its next attempt is sent now. That attempt counts as one
-// of the seven, and the later delays start from it. If the button is pressed twice, or by two people who saw
-// the same attempt, the callback is sent only once.
+// Lets people send callbacks again, or before they are due. A finished delivery is sent again as a new run of up to
+// seven attempts, to the URL that is saved now. The event is the same, so a receiver that deduplicates processes it
+// only once. A delivery that waits for its next attempt is sent at once. This attempt counts as one of the seven, and
+// the later delays start from it. If the button is pressed twice, or by two people who saw the same attempt, the
+// callback is sent only once.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
@@ -24,28 +24,27 @@ import { type CalledReceiver, receiverPermission } from "./receivers.ts";
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** The receiver whose callbacks are to be sent, and the actor who asked for it. */
 export interface Asked {
 	receiver: CalledReceiver;
 	actor: Actor;
 }
 
 type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
-/** The deliveries that were started, or null if the receiver has no URL or no secret. */
+/** Deliveries that were started, or null if the receiver has no URL or no secret. */
 type Started = readonly unknown[] | null;
 
 /** Maximum time that a person waits for the response to a form. */
 const MAX_FORM_MS = 5 * SECOND_MS;
 
-/** Progress of work that is done in batches. If some is left, the person presses the button again. */
+/** Progress of work that is done in batches. If work is left, the person presses the button again. */
 export interface Worked {
 	count: number;
 	isAll: boolean;
 }
 
 /**
- * Returns a function that says whether to start another batch. A form has limited time, and a command runs to
- * the end.
+ * Returns a function that decides whether to start another batch. A form has limited time, and a command runs until
+ * all work is done.
  */
 export function formMayContinue(clock: Clock, actor: Actor): () => boolean {
 	const endsAtMs =
@@ -54,9 +53,9 @@ export function formMayContinue(clock: Clock, actor: Actor): () => boolean {
 }
 
 /**
- * Runs a transaction that checks that the actor still has the right "integrate". Resolves to the number of
- * deliveries that it changed. If there are any, it writes the audit entry that `note` returns and notifies
- * the engine.
+ * Runs a transaction that checks that the actor still has the right "integrate". Resolves to the number of deliveries
+ * that were changed. If there are any, the transaction writes the audit entry that `note` returns, and the engine is
+ * notified.
  */
 async function change(
 	{ store, clock }: ResendDeps,
@@ -82,7 +81,7 @@ async function change(
 	return sent;
 }
 
-/** Returns the audit entry. An entry about many callbacks of a partner has the partner as its subject. */
+/** Returns the audit entry. If the entry is about many callbacks of a partner, its subject is the partner. */
 function noteFor({ receiver, actor }: Asked, note: ReturnType<Note>): AuditNote {
 	const personId = personIdOf(actor);
 	return "partner" in receiver
@@ -91,8 +90,8 @@ function noteFor({ receiver, actor }: Asked, note: ReturnType<Note>): AuditNote 
 }
 
 /**
- * Works through all batches, or until `mayContinue` returns false. `mayContinue` is called before each batch
- * with the number of deliveries that are done.
+ * Works through all batches, or until `mayContinue` returns false. Before each batch, `mayContinue` is called with
+ * the number of deliveries handled so far.
  */
 async function workThrough<Row>(
 	deps: ResendDeps,
@@ -115,9 +114,9 @@ async function workThrough<Row>(
 }
 
 /**
- * Resends all failed deliveries that were not set aside, or only those that failed in a given period. The
- * period ends now at the latest, so that a callback that fails again is not resent without end. If several
- * receivers are given, those without a URL or a secret are skipped.
+ * Resends all failed deliveries that were not set aside, or only those that failed in a given period. The period ends
+ * now at the latest, so that a callback that fails again is not resent endlessly. If several receivers are given,
+ * receivers without a URL or a secret are skipped.
  */
 export async function resendFailed(
 	deps: ResendDeps,
@@ -144,8 +143,8 @@ export async function resendFailed(
 }
 
 /**
- * Sets aside the deliveries that had failed when the person looked. They stay in the list of failed
- * callbacks, but the badge, the Overview and mails no longer count them.
+ * Sets aside the deliveries that had failed when the person looked. They stay in the list of failed callbacks, but
+ * are no longer counted by the badge, the Overview and mails.
  */
 export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
@@ -163,25 +162,23 @@ export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<W
 export interface SeenDelivery {
 	publicId: string;
 	run: number;
-	/** The number of the last attempt that the person saw. */
+	/** Number of the last attempt that the person saw. */
 	seq: number;
 }
 
 export interface SeenSent {
-	/** Number of finished deliveries that are sent again in a new run. */
 	resent: number;
-	/** Number of waiting deliveries that are sent now. */
 	sentNow: number;
 	/**
-	 * Number of deliveries that were not sent, because they were cancelled, are in flight, or have been tried
-	 * since the person looked.
+	 * Number of deliveries that were not sent, because they were cancelled, are in flight, or were tried after the
+	 * person looked.
 	 */
 	leftAlone: number;
 }
 
 /**
- * Sends the deliveries that a person chose on a page. Finished ones are sent again, and waiting ones are sent
- * now. A delivery that has been tried since the person looked is not sent.
+ * Sends the deliveries that a person chose on a page. Finished deliveries are sent again, and waiting deliveries are
+ * sent now. A delivery that was tried after the person looked is not sent.
  */
 export async function sendSeen(
 	deps: ResendDeps,

@@ -1,6 +1,6 @@
-// Replaces the signing secret of a shop or a partner without losing a callback. The steps are to prepare the new
-// secret, to add it to the program that receives callbacks beside the old one, to activate it, and to end the old one.
-// domain/secret-life.ts shows the states.
+// Replaces the signing secret of a shop or a partner without losing a callback. First the new secret is prepared,
+// then added to the program that receives callbacks, beside the old secret, then activated, and finally the old
+// secret ends. domain/secret-life.ts shows the states.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -31,7 +31,7 @@ const HINT_LENGTH = 4;
 
 export interface MadeSecret {
 	secretId: string;
-	/** The secret itself, which is shown only once. */
+	/** Plain text of the secret, which is shown only once. */
 	secret: string;
 }
 
@@ -66,8 +66,8 @@ export async function prepareSecret(
 }
 
 /**
- * Activates a prepared secret. From the next attempt on, callbacks are signed with it. Activating it twice
- * changes nothing.
+ * Activates a prepared secret, with which callbacks are signed from the next attempt on. Activating it twice changes
+ * nothing.
  */
 export async function activateSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
@@ -88,7 +88,6 @@ export async function activateSecret(
 	});
 }
 
-/** Ends a prepared secret at once. */
 export async function discardSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	ownerPublicId: string,
@@ -122,10 +121,7 @@ export async function endReplacedSecrets(
 	});
 }
 
-/**
- * Creates and stores a secret in the caller's transaction. `activatedAtMs` is null for a secret that is only
- * prepared.
- */
+/** Creates and stores a secret in the caller's transaction. If `activatedAtMs` is null, the secret is only prepared. */
 export async function makeSecret(
 	trx: Db,
 	{ random, keyRing }: Pick<AccountsDeps, "random" | "keyRing">,

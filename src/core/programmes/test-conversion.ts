@@ -91,7 +91,9 @@ export async function walkTestConversion(
 	return succeed({ conversion: walked.value.conversion, isOwed: isOwedTo(programme, walked.value.owed) });
 }
 
-/** Returns whether the shop gets an event. A partner with the coupon code of the test may get one, too. */
+/**
+ * Returns whether the shop gets an event. If the test has a partner's coupon code, the partner may get an event, too.
+ */
 function isOwedTo({ receiver_id }: Programme, { receiverIds }: Owed): boolean {
 	return receiverIds.includes(receiver_id);
 }

@@ -23,13 +23,12 @@ import { type Difference, firstDifference } from "./difference.ts";
 import { explain } from "./mistakes.ts";
 import { canonicalOf, type PastedRequest, type ReadRequest, readPasted } from "./pasted-request.ts";
 
-/** Maximum number of valid secrets, of ended secrets and of Postback URLs that are tried. */
+/** Maximum number of secrets or Postback URLs of each kind that are tried: valid secrets, ended secrets and URLs. */
 const MAX_TRIED = 4;
 
 export interface CheckedSignature {
 	isGood: boolean;
 	conclusion: string;
-	/** Sentence that says what to do. */
 	advice: string;
 	difference: Difference | null;
 	/** The text that has to be signed, or null if it is unknown because a header is missing. */
@@ -39,15 +38,14 @@ export interface CheckedSignature {
 export interface SignatureCheckDeps {
 	store: Store;
 	clock: Clock;
-	/** The keys that open the receiver's stored secrets. */
 	keyRing: OpeningKeys;
 	network: Pick<NetworkCache, "face">;
 	publicUrl: string;
 }
 
 /**
- * Checks a pasted request. `sent` is our record of the callback, if there is one. `pause` lets other work run
- * and is called after each mistake that was tried.
+ * Checks a pasted request. `sent` is our record of the callback, if there is one. `pause` is called after each
+ * mistake that was tried, and lets other work run.
  */
 export async function checkSignature(
 	deps: SignatureCheckDeps,

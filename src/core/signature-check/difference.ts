@@ -1,4 +1,4 @@
-// Finds the first difference between two requests, and writes out invisible characters in it.
+// Finds the first difference between two requests, and makes invisible characters in it visible.
 
 import { showUnseen } from "../domain/visible-text.ts";
 import type { SignedParts } from "./pasted-request.ts";
@@ -8,7 +8,6 @@ export interface Difference {
 	part: string;
 	/** Number of bytes, in UTF-8, that both texts have in common before the difference. */
 	offset: number;
-	/** The last characters before the difference. */
 	before: string;
 	/** The name of each request and its text from the difference on, shortened. */
 	sides: readonly (readonly [name: string, rest: string])[];
@@ -25,9 +24,7 @@ const PARTS = [
 	["text", "text to sign"],
 ] as const;
 
-/** Number of characters shown before the difference. */
 const SHOWN_BEFORE = 16;
-/** Number of characters shown of each text after the difference. */
 const SHOWN_AFTER = 60;
 
 /** Returns the first difference between two requests, or null if all their parts are equal. */
@@ -36,8 +33,7 @@ export function firstDifference(...sides: readonly [one: Side, other: Side]): Di
 	const found = PARTS.find(([key]) => one[key] !== other[key]);
 	if (found === undefined) return null;
 	const [key, part] = found;
-	// The texts are split into whole characters and not UTF-16 code units, so that half a character is never
-	// shown.
+	// The texts are split into whole characters instead of UTF-16 code units, so that half a character is never shown.
 	const [characters, others] = [Array.from(one[key] ?? ""), Array.from(other[key] ?? "")];
 	const at = characters.findIndex((character, index) => character !== others[index]);
 	const start = at === -1 ? characters.length : at;

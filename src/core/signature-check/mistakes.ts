@@ -5,14 +5,13 @@ import { createHash } from "node:crypto";
 import { canonicalString, sha256Hex, signatureMatches, signingKey } from "../domain/signature.ts";
 import { canonicalOf, type ReadRequest, type SignedParts } from "./pasted-request.ts";
 
-/** One way in which a request may have been signed wrongly. A property that is missing here was right. */
+/** One way in which a request may have been signed wrongly. The parts that a variant does not have were right. */
 interface Variant {
 	parts?: Partial<SignedParts>;
 	/** The whole text that was signed, if it was not composed from the parts of the request. */
 	text?: string;
-	/** The key that was used in place of the secret. */
 	key?: string | Uint8Array;
-	/** Sentence about the key that was used. It never contains a secret. */
+	/** Sentence about the wrong key. It never contains a secret. */
 	detail?: string;
 }
 
@@ -29,15 +28,14 @@ interface Facts {
 
 interface Mistake {
 	name: string;
-	/** Sentence that says how to correct the mistake. */
 	cure: string;
 	variants(request: SignedParts, secret: string, facts: Facts): readonly Variant[];
 }
 
 /**
- * All mistakes, in the order in which they are tried. The wrong encoding of an otherwise right signature must
- * come first. Another mistake may lead to the correct text, such as a trimmed body if there was nothing to
- * trim. If it were tried first, it would match the badly encoded signature and be reported instead of the
+ * All mistakes in the order in which they are tried. The wrong encoding of an otherwise right signature must be tried
+ * first. Another mistake may lead to the correct text, for example a trimmed body if there was nothing to trim. If
+ * that mistake were tried first, it would match the wrongly encoded signature and be reported instead of the
  * encoding.
  */
 export const MISTAKES: readonly Mistake[] = [
@@ -113,7 +111,7 @@ interface Explanation {
 	signed: SignedParts & { text: string };
 }
 
-/** Returns the first mistake that explains the signature of a request, or null if none does. */
+/** Returns the first mistake that explains the signature of a request, or null if none of them does. */
 export async function explain(request: ReadRequest, facts: Facts): Promise<Explanation | null> {
 	const signature = hexOf(request.signature);
 	for (const mistake of MISTAKES) {
@@ -182,7 +180,7 @@ function otherTexts({ method, target, timestamp, nonce, body }: SignedParts): st
  */
 const MAX_REWRITTEN_CHARACTERS = 8_192;
 
-/** Returns the same JSON value in the ways in which common libraries write it. */
+/** Returns the JSON texts that common libraries write for the same value. */
 function rewriteJson(body: string): string[] {
 	if (body.length > MAX_REWRITTEN_CHARACTERS) return [];
 	try {
@@ -195,11 +193,11 @@ function rewriteJson(body: string): string[] {
 		return [
 			...[plain, spaced, JSON.stringify(json, null, 2), JSON.stringify(json, null, 4)],
 			...[escapeUnicode(plain), escapeUnicode(spaced)],
-			// PHP escapes slashes, too.
+			// PHP's json_encode also escapes slashes.
 			...[plain.replaceAll("/", "\\/"), escapeUnicode(plain).replaceAll("/", "\\/")],
 		];
 	} catch {
-		// The body is not JSON, or it is nested too deeply.
+		// This line is reached if the body is not JSON or is nested too deeply.
 		return [];
 	}
 }

@@ -4,7 +4,6 @@ import { canonicalString, type HeaderNames, sha256Hex } from "../domain/signatur
 
 export interface PastedRequest {
 	method: string;
-	/** The path and query, or a whole URL, or the request line. */
 	target: string;
 	headers: string;
 	body: string;
@@ -13,7 +12,6 @@ export interface PastedRequest {
 /** The parts of a request that are signed (contract section 5). A missing header is the empty string. */
 export interface SignedParts {
 	method: string;
-	/** The path and query. */
 	target: string;
 	timestamp: string;
 	nonce: string;
@@ -24,7 +22,7 @@ export interface ReadRequest extends SignedParts {
 	signature: string;
 	/** Value of the event header, which only callbacks have. */
 	event: string;
-	/** The API key of the Authorization header. */
+	/** API key in the Authorization header. */
 	apiKey: string;
 }
 
