@@ -1,4 +1,4 @@
-// Reads the environment. No other file does. It turns the rows of settings.ts into a typed Config, or reports
+// Reads the environment, as the only file that does. It turns the rows of settings.ts into a typed Config, or reports
 // all problems at once.
 
 import { readFileSync } from "node:fs";
@@ -12,19 +12,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Values = { readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]["fallback"] };
 
-/** Settings that are combined into other fields of Config. */
+/** Names of settings that are combined into other fields of Config. */
 type Part = "databaseUrl" | "databaseDirectUrl" | "databasePool" | "drainSeconds" | "accessLog";
 
-/**
- * The settings of a process. settings.ts describes each of them, and null means that a setting is not set.
- */
+/** The settings of a process, which settings.ts describes. A field is null if its setting is not set. */
 export interface Config extends Omit<Values, Part> {
 	database: DatabaseSetting;
 	drainMs: number;
 	accessLog: boolean;
 	/** Socket of systemd, or null if systemd did not start this process or does not want notifications. */
 	serviceManager: ServiceManager | null;
-	/** Names of the settings that are set. */
 	givenSettings: readonly string[];
 }
 
@@ -77,7 +74,6 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 	};
 }
 
-/** Removes Markdown syntax from a text for a terminal. */
 function plain(markdown: string): string {
 	return markdown.replaceAll("`", "");
 }
@@ -98,7 +94,7 @@ class SettingReader {
 		if (!this.problems.has(name)) this.problems.set(name, sentence);
 	}
 
-	/** Returns whether the setting is present, even if its value or its file cannot be used. */
+	/** Returns whether the setting is present, even if its value or its file is invalid. */
 	isSet(name: string): boolean {
 		return this.text(name) !== undefined || this.text(`${name}_FILE`) !== undefined;
 	}
@@ -205,7 +201,6 @@ function findContradictions(reader: SettingReader, values: Values): void {
 	}
 }
 
-/** Reports contradictions between the settings for sign-in with the company's account. */
 function findProviderContradictions(reader: SettingReader, values: Values): void {
 	const { environment, oidcIssuer, oidcStaff, staffAuthenticator } = values;
 	const needed = ["RINGBACK_OIDC_CLIENT_ID", "RINGBACK_OIDC_CLIENT_SECRET"];
@@ -243,14 +238,12 @@ function findUnknown(reader: SettingReader, environment: Environment): void {
 	}
 }
 
-/** Reads the variables that systemd sets. */
 function readServiceManager(environment: Environment): ServiceManager | null {
 	const socket = environment["NOTIFY_SOCKET"] || null;
 	const watchdogMs = Number(environment["WATCHDOG_USEC"] ?? 0) / 1000;
 	return socket === null ? null : { socket, watchdogMs: watchdogMs > 0 ? watchdogMs : null };
 }
 
-/** Returns the settings that the checks for warnings use. */
 export function warningSettings(config: Config): WarningSettings {
 	return {
 		publicUrl: config.publicUrl,

@@ -71,7 +71,10 @@ const COMMANDS: readonly Command[] = [
 
 const ALTERNATIVES = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** Subcommands of the package for shop developers, whose executable is also called `ringback`. */
+/**
+ * Subcommands of the package for shop developers, whose executable is also called `ringback`. This program explains
+ * where to find them.
+ */
 const OF_THE_SHOP: readonly string[] = ["listen", "trigger"];
 
 /**
@@ -150,7 +153,7 @@ function openTerminal(): Screen {
 	};
 }
 
-/** Returns a one-line hint at the help. The whole help would scroll the error message away. */
+/** Returns a one-line hint that names the help. The whole help would scroll the error message out of sight. */
 function sayHelp(name: string): string {
 	return `See \`ringback ${name === "" ? "" : `${name} `}--help\`.`;
 }
@@ -175,8 +178,8 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 }
 
 /**
- * Returns a sentence about a failure. A known failure has a code and advice. Any other failure shows its
- * message, and never a stack trace.
+ * Returns a sentence about a failure. A known failure has a code and advice. For any other failure, the sentence is
+ * its message and never a stack trace.
  */
 function describeFailure(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;

@@ -1,5 +1,5 @@
-// What a module adds to the work of every process. A module is a capability beyond the contract, such as partners or
-// statements. site-module.ts is about its pages and calls, which a worker does not load.
+// Interface by which a module adds to the work of every process. A module is a capability beyond the contract, such
+// as partners or statements. Its pages and calls, which a worker does not load, are added by site-module.ts.
 
 import type { ChangeModule, Pricing } from "#core/conversions/change-module.ts";
 import type { Addition } from "#core/domain/addition.ts";
@@ -9,14 +9,13 @@ import type { ModuleChore } from "./watch/chores.ts";
 
 export interface Module {
 	name: string;
-	/** What the module needs to know about changes of conversions, and what follows from a move. */
+	/** The module's part in changes of conversions: what it must know before, and what follows from a move. */
 	changes?: ChangeModule;
-	/** Decides the amounts of sales. Exactly one module does. */
+	/** Decides the amounts of sales. Exactly one module must have it. */
 	pricing?: Pricing;
 	/** Rules that `ringback verify` checks. */
 	checks?: readonly Addition<LedgerRule>[];
 	/** Rules that remove old rows. */
 	pruneRules?: readonly Addition<PruneRule>[];
-	/** Periodic work. */
 	chores?: readonly ModuleChore[];
 }

@@ -1,5 +1,5 @@
-// The modules, and the one place that joins the lists of the core with theirs. Every process loads this file, so it has no
-// pages. site-modules.ts joins the pages and calls.
+// The modules, and the only place that joins the lists of the core with theirs. Every process loads this file, so it
+// contains no pages. site-modules.ts joins the pages and calls.
 
 import type { ChangeModules, Pricing } from "#core/conversions/change-module.ts";
 import { withAdditions } from "#core/domain/addition.ts";
@@ -15,7 +15,7 @@ import { TOKEN_API } from "#modules/token-api/module.ts";
 import type { Module } from "./module.ts";
 import type { ModuleChore } from "./watch/chores.ts";
 
-/** All modules. A module may import only those before it. */
+/** All modules. A module may import only the modules before it in this list. */
 export const MODULES: readonly Module[] = [
 	REFUNDS,
 	PARTNERS,
@@ -26,7 +26,6 @@ export const MODULES: readonly Module[] = [
 	FEEDS,
 ];
 
-/** The modules that take part in changes of conversions. */
 export const CHANGES: ChangeModules = {
 	modules: MODULES.flatMap(({ changes = [] }) => changes),
 	pricing: findPricing(),
@@ -45,10 +44,10 @@ export const LEDGER_RULES: readonly LedgerRule[] = withAdditions(
 	({ problem }) => problem,
 );
 
-/** The chores of the modules. Those of the core are in watch/chores.ts. */
+/** Chores of the modules. The chores of the core are in watch/chores.ts. */
 export const MODULE_CHORES: readonly ModuleChore[] = MODULES.flatMap(({ chores = [] }) => chores);
 
-/** The rules that remove old rows, in the order in which they run. */
+/** Rules that remove old rows, in the order in which they run. */
 export const PRUNE_RULES: readonly PruneRule[] = withAdditions(
 	CORE_PRUNE_RULES,
 	MODULES.flatMap(({ pruneRules = [] }) => pruneRules),

@@ -1,9 +1,9 @@
-// The parts of the operations guide, for people who run the service. Staff read it as pages below /docs/operations, and
-// `ringback guide` prints it, so that the executable alone is enough.
+// Parts of the operations guide, for people who run the service. Staff read them as pages below /docs/operations, and
+// `ringback guide` prints them, so that the executable alone is enough.
 
 import { readShippedFile } from "./shipped-files.ts";
 
-/** The parts in reading order. `file` is the path in the repository. */
+/** Parts in reading order. `file` is the path in the repository. */
 export const GUIDE_PARTS = [
 	{ name: "install", label: "Install", file: "docs/operations/install.md" },
 	{ name: "first-hour", label: "The first hour", file: "docs/operations/first-hour.md" },
@@ -36,7 +36,7 @@ export const GUIDE_PARTS = [
 
 export type GuidePart = (typeof GUIDE_PARTS)[number];
 
-/** The first page, which lists the parts. */
+/** First page of the guide, which lists the parts. */
 export const GUIDE_START = { name: "", label: "Operations guide", file: "docs/operations.md" } as const;
 
 export type GuideFile = GuidePart | typeof GUIDE_START;

@@ -43,7 +43,7 @@ import { createReadiness } from "./watch/readiness.ts";
 
 export interface Service extends Workplace {
 	url: string;
-	/** Address of /metrics and the detailed health check, or null if they are switched off. */
+	/** URL of /metrics and the detailed health check, or null if both are switched off. */
 	metricsUrl: string | null;
 	/**
 	 * Link that creates the first staff account. Null in a worker, and if a staff account exists that can sign
@@ -55,7 +55,6 @@ export interface Service extends Workplace {
 	 * sealing key was replaced by one that this process does not know. The service must then be stopped.
 	 */
 	outdated: Promise<Error>;
-	/** Problems of the installation that were found at the start. */
 	warnings: readonly Warning[];
 	/**
 	 * Stops the service. It accepts no more requests, finishes requests and callbacks in flight, and releases
@@ -65,7 +64,6 @@ export interface Service extends Workplace {
 }
 
 interface StopOptions {
-	/** Reason of the stop, which is logged. */
 	cause?: StopSignal | "outdated";
 	/**
 	 * Time for which the service reports that it is not ready before it closes its port. A worker gets no
@@ -77,7 +75,7 @@ interface StopOptions {
 /**
  * Starts a service in this order:
  *
- *   1. It opens the parts that commands use too: database, clock, keys, transport, mail.
+ *   1. It opens the parts that commands use, too: database, clock, keys, transport, mail.
  *   2. It listens, because links must contain the port. Requests wait until step 4.
  *   3. It starts the background work: engine, chores, reports.
  *   4. It serves requests.
@@ -85,7 +83,7 @@ interface StopOptions {
  * If a step fails, the steps before it are undone in reverse order.
  */
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
-	// Pages and sign-in are half of the memory of a process, so a worker does not load them.
+	// Pages and sign-in need half of a process's memory, so a worker does not load them.
 	const web = config.role === "worker" ? null : await import("./app.ts");
 	// The port is checked before the database is created or migrated.
 	await refuseTakenPort(config.host, config.port);
@@ -210,7 +208,7 @@ interface RunningParts {
 	background: BackgroundWork;
 }
 
-/** The dependencies of the HTTP apps, and the parts that must be stopped with the service. */
+/** Dependencies of the HTTP apps, and the parts that must be stopped with the service. */
 interface AppState {
 	deps: AllDeps;
 	limitedCalls: LimitedCalls;
@@ -224,7 +222,8 @@ interface AppState {
 function createAppState({ config, workplace, metrics, installation, background }: RunningParts): AppState {
 	const { clock, publicUrl, log } = workplace;
 	const { database } = config;
-	// After a failover or a restart of the database, the calls that failed meanwhile say nothing about the present.
+	// Calls that failed before the failover or restart of the database say nothing about its present state, so they are
+	// forgotten.
 	const readiness = createReadiness({ ...workplace, onUsable: () => storing.note(null) });
 	const readinessLoop = startLoop({
 		clock,
@@ -349,8 +348,8 @@ async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | 
 }
 
 /**
- * Returns the link that creates the first staff account. Returns null if the database refuses writes, because
- * the service must start all the same to send callbacks. The next start tries again.
+ * Returns the link that creates the first staff account. Returns null if the database refuses writes, because the
+ * service must start even then to send callbacks. The next start tries again.
  */
 async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 	try {

@@ -11,7 +11,6 @@ import { SEALING_KEY_BYTES } from "#core/domain/sealing.ts";
 import { isLoopbackHost } from "#core/domain/warning.ts";
 import { POSTGRES_DEFAULTS, splitHosts } from "#core/store/postgres/setting.ts";
 
-/** The values that a setting accepts. */
 interface Form<Value> {
 	/**
 	 * Description of the accepted values as Markdown. It follows the words "must be" in an error message and
@@ -50,7 +49,6 @@ export interface Setting<Value> extends Form<Value>, Rules {
 	 * files unset a setting that way.
 	 */
 	fallback: Value;
-	/** Meaning of the setting, as Markdown. */
 	meaning: string;
 }
 
@@ -60,12 +58,11 @@ const MAX_PORT = 65_535;
  * each. With a single connection they would wait for each other forever.
  */
 const LEAST_POOL = 2;
-/** Maximum length of the label of a button. A longer one would wrap several times on a phone. */
+/** Maximum length of a button's label. A longer label would wrap several times on a phone. */
 const MAX_LABEL_LENGTH = 60;
 const NO_RANGES: readonly AddressRange[] = [];
 const POSTGRES_EXAMPLE = "`postgres://user:password@host:5432/database`";
 
-/** Address at which the operator's metrics are served. */
 export interface ListenAddress {
 	host: string;
 	port: number;
@@ -77,8 +74,8 @@ export interface ListenAddress {
 }
 
 /**
- * Default address for metrics. The port is the usual one of metrics exporters. The host is loopback, because
- * the figures are internal.
+ * Default address for metrics. The port is the usual port of metrics exporters. The host is loopback, because the
+ * figures are internal.
  */
 const METRICS_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 9464, isDefault: true };
 
@@ -386,7 +383,6 @@ function oneOf<const Value extends string>(values: readonly Value[]): Form<Value
 	};
 }
 
-/** Parses a comma-separated list and ignores empty parts. */
 function listOf<Part>(
 	takes: string,
 	parse: (part: string) => Part | undefined,
@@ -402,7 +398,7 @@ function listOf<Part>(
 	};
 }
 
-/** Parses a base URL. A URL with a path is refused, because all links on pages begin at the root. */
+/** Parses a base URL. A URL with a path is refused, because all links on pages begin at the root of the host. */
 function parseOrigin(text: string): string | undefined {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
@@ -410,8 +406,8 @@ function parseOrigin(text: string): string | undefined {
 }
 
 /**
- * Parses the address of an identity provider. Plain HTTP is accepted only on this machine, because everybody on
- * the way could sign in as anybody.
+ * Parses the address of an identity provider. Plain HTTP is accepted only for a provider on this machine. Anywhere
+ * else, a man in the middle could sign in as anybody.
  */
 function parseIssuer(text: string): string | undefined {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -456,7 +452,7 @@ function readCertificate(path: string): string | undefined {
 		new X509Certificate(pem);
 		return pem;
 	} catch {
-		// The file cannot be read, or it is not a certificate. The error message names both possibilities.
+		// The file cannot be read, or is not a certificate. The error message names both possibilities.
 		return undefined;
 	}
 }

@@ -1,4 +1,5 @@
-// What a module adds to a process that answers people and shops. module.ts has the rest.
+// Interface by which a module adds pages and calls to a process that answers people and shops. module.ts has its
+// other parts.
 
 import type { ApiTag } from "#core/api/openapi/specification.ts";
 import type { DescribedWebhook } from "#core/api/openapi/webhooks.ts";
@@ -9,15 +10,12 @@ import type { Route } from "#core/web/routes.ts";
 import type { TokenRoute } from "#modules/token-api/api/route.ts";
 
 export interface SiteModule {
-	/** Pages and forms. */
 	routes?: readonly Route[];
 	menus?: MenuAdditions;
-	/** Calls of the signed API. */
 	signedCalls?: readonly SignedRoute[];
-	/** Calls of the APIs of the network and of partners. */
 	calls?: readonly TokenRoute[];
 	/** Requests that the module sends to receivers. */
 	webhooks?: readonly DescribedWebhook[];
-	/** Headings of these calls and requests in the reference. */
+	/** Headings of the module's calls and requests in the API reference. */
 	tags?: readonly Addition<ApiTag>[];
 }

@@ -1,4 +1,5 @@
-// The part of modules.ts for processes that answer people and shops. A worker does not load this file.
+// Joins the pages and calls of the core with those of the modules, for processes that answer people and shops. A
+// worker does not load this file.
 
 import { HEALTH_CALLS } from "#core/api/health.ts";
 import { type ApiDescription, CORE_TAGS } from "#core/api/openapi/document.ts";
@@ -31,22 +32,20 @@ export const SITE_MODULES: readonly SiteModule[] = [
 ];
 
 export const SITE_LISTS: SiteLists = {
-	// The routes of modules come before those of the core. Otherwise the "bulk" in the address of a job would be taken for the
-	// id of a conversion.
+	// The routes of modules come before the routes of the core. Otherwise the word "bulk" in the address of a job would
+	// be taken for the id of a conversion.
 	routes: [...SITE_MODULES.flatMap(({ routes = [] }) => routes), ...CORE_ROUTES],
 	menus: joinMenus(SITE_MODULES.map(({ menus = {} }) => menus)),
 };
 
-/** All routes of the signed API. */
 export const SIGNED_ROUTES: readonly SignedRoute[] = [
 	...CORE_SIGNED_ROUTES,
 	...SITE_MODULES.flatMap(({ signedCalls = [] }) => signedCalls),
 ];
 
-/** All calls of the APIs of the network and of partners. */
 export const TOKEN_CALLS: readonly TokenRoute[] = SITE_MODULES.flatMap(({ calls = [] }) => calls);
 
-/** All calls and callbacks, as the OpenAPI document and the tables in docs/ describe them. */
+/** All calls and callbacks. The OpenAPI document and the tables in docs/ are generated from them. */
 export const API: ApiDescription = {
 	tags: withAdditions(
 		CORE_TAGS,

@@ -79,7 +79,10 @@ function mustUseProvider({ companySignIn }: Workplace, { kind }: Person): boolea
 	return kind === "staff" && companySignIn?.isRequiredForStaff === true;
 }
 
-/** Returns the answer of a command that made a link. `isMailed` in its JSON says whether the link is mailed. */
+/**
+ * Returns the answer of a command that made a sign-in link. The JSON field `isMailed` says whether the link is
+ * mailed.
+ */
 function answerLink(
 	{ public_id: id, email, kind }: Person,
 	{ link, isMailed }: Pick<SentLink, "link" | "isMailed">,

@@ -65,7 +65,6 @@ export const backupCommand: Command = {
 /** Maximum number of backups to keep: one a day for ten years. */
 const MAX_KEPT = 3_660;
 
-/** Parses the option --keep. Returns undefined if it is not given. */
 function readKeep(text: string): number | undefined {
 	if (text === "") return undefined;
 	const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;

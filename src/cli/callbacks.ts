@@ -73,7 +73,6 @@ export const owedCommand = workplaceCommand({
 });
 
 export interface Owed {
-	/** Number of pending deliveries of all receivers. */
 	waiting: number;
 	toCancel: number;
 	programmes: readonly OwedReceiver[];

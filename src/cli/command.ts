@@ -10,10 +10,8 @@ export interface Command {
 	/** Name as typed, for example "user create". */
 	name: string;
 	summary: string;
-	/** The positional argument, if the command takes one. */
 	argument?: { value: string; help: string; isOptional?: boolean };
 	options: Readonly<Record<string, OptionSpec>>;
-	/** Paragraphs that the help shows below the options. */
 	notes?: readonly string[];
 	/** Runs the command and resolves to its exit code. By default it reads the settings of the process. */
 	run(options: Options, screen: Screen, environment?: Environment): Promise<number>;
@@ -26,7 +24,6 @@ export interface Screen {
 
 /** Options from the command line. An option that was not given is an empty text. */
 export interface Options {
-	/** The positional argument. */
 	argument: string;
 	text(name: string): string;
 	flag(name: string): boolean;
@@ -138,9 +135,7 @@ function sayResult(screen: Screen, result: Result<Answer>, asJson: boolean): num
 	return EXIT.failed;
 }
 
-/** One result of `ringback doctor` or `ringback verify`, as a sentence. */
 export interface Finding {
-	/** Name of the check. */
 	check: string;
 	state: "ok" | "warning" | "problem";
 	detail: string;

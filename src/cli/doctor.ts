@@ -58,7 +58,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 		const schema = await findSchema(workplace.store.db);
 		const refusal = isMissing ? null : findRefusal(schema, read.config);
 		const known = MIGRATIONS.length;
-		// With another schema version the tables cannot be read by this program.
+		// If the database has another schema version, this program cannot read its tables.
 		const bare: SystemReading | null =
 			refusal === null && schema.version >= known
 				? null
@@ -84,8 +84,8 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 }
 
 /**
- * Settings of an empty database in memory. It is used instead of a missing or empty SQLite file, because opening that
- * file would create it or write into it.
+ * Settings of an empty database in memory. The command opens this database instead of a missing or empty SQLite file,
+ * because opening that file would create it or write into it.
  */
 const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
 
@@ -139,7 +139,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 		...describeCertificates(state),
 		...(bare === null ? await describeWell(state, store) : []),
 	];
-	// A check that found a problem is not also listed as passed.
+	// If a check found a problem, only the problem is listed, not a line that the check passed.
 	return [
 		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
 		...found,
@@ -227,7 +227,6 @@ async function checkDns({ transport }: Workplace): Promise<Finding> {
 	);
 }
 
-/** Checks the mail server, if one is configured. */
 async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
 	if (mailer === null) return [];
 	try {
@@ -238,7 +237,6 @@ async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
 	}
 }
 
-/** Checks the identity provider, if one is configured. */
 async function checkProvider({ companySignIn, publicUrl }: Workplace): Promise<Finding[]> {
 	if (companySignIn === null) return [];
 	const { provider, isRequiredForStaff } = companySignIn;
@@ -264,7 +262,7 @@ async function examinePostgres(setting: PostgresSetting, workplace: Workplace): 
 	];
 }
 
-/** Checks whether the keys open everything that is sealed, and whether one of them is no longer needed. */
+/** Checks whether the keys in the settings open all sealed values, and whether one of the keys is no longer needed. */
 async function examineKeys(workplace: Workplace): Promise<Finding[]> {
 	const { planRekey, sumCounts } = await import("../service/rekey.ts");
 	const { presentId, nextId, sealed, former, unopened } = await planRekey(workplace);

@@ -111,7 +111,6 @@ async function writeResult(path: string, { store }: Workplace, job: Job): Promis
 
 interface SummaryView {
 	kind: JobKind;
-	/** Name of the imported file. */
 	name: string;
 	summary: JobSummary;
 	isApplied: boolean;

@@ -32,7 +32,6 @@ export async function choosePassphrase(file: string, screen: Screen): Promise<st
 	return text;
 }
 
-/** Reads the passphrase of an existing backup. */
 export async function readPassphrase(file: string, screen: Screen): Promise<string> {
 	const [text = ""] = await read(file, screen, ["Passphrase: "]);
 	return text;

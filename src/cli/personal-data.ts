@@ -184,7 +184,7 @@ async function findPerson({ store }: Workplace, text: string): Promise<Result<Pe
 	return refuse("unknown_person", `There is no account ${text}. Check the spelling.`);
 }
 
-/** Writes the file, which only its owner may read. It never overwrites a file. */
+/** Writes the export to a new file that only its owner may read. An existing file is never overwritten. */
 async function write(exported: Result<Export>, to: string, screen: Screen): Promise<Result<Answer>> {
 	if (!exported.ok) return exported;
 	const { fileName, parts } = exported.value;
@@ -194,12 +194,11 @@ async function write(exported: Result<Export>, to: string, screen: Screen): Prom
 	return succeed({ json: { file: path }, text: `Everything is in ${path}, which only you can read.` });
 }
 
-/** Returns the command that erases somebody, or continues the erasure. */
+/** Returns the command line that erases this person or partner, or continues the erasure. */
 export function commandToErase(publicId: string): string {
 	return `ringback ${isPartnerId(publicId) ? "partner" : "person"} erase ${publicId} --yes`;
 }
 
-/** Continues an erasure that was interrupted, or returns null if there is none. */
 async function continueErasure(workplace: Workplace, publicId: string): Promise<Result<Answer> | null> {
 	const erasure = await findErasure(workplace.store.db, publicId);
 	const isDue = (erasure?.due_at_ms ?? Number.POSITIVE_INFINITY) <= workplace.clock.nowMs();

@@ -10,7 +10,7 @@ import { type Answer, type Options, workplaceCommand } from "./command.ts";
 
 /** Tolerance for the clock of the machine that made the backup. */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
-/** Age that no backup has which somebody records. A time in 1970 comes from a script that went wrong. */
+/** Maximum age of a recorded backup. An older time, such as one in 1970, comes from a script that went wrong. */
 const MAX_AGE_MS = 366 * DAY_MS;
 /** Maximum length of a note, so that it fits on one line of a page. */
 const MAX_NOTE_LENGTH = 200;

@@ -29,7 +29,7 @@ export const rekeyCommand = workplaceCommand({
 	},
 });
 
-/** Words for the values of each table. */
+/** Words that the command's output uses for the sealed values of each table. */
 const WORDS: Readonly<Record<string, string>> = {
 	signing_secrets: "signing secrets",
 	authenticators: "secrets and backup codes of authenticators",

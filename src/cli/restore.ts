@@ -39,7 +39,8 @@ export const restoreCommand: Command = {
 		});
 		const store = openSqliteToRead(report.to);
 		try {
-			// The queries may not work with an older schema, so the list is left out before a migration.
+			// Queries may not work with an older schema, so the owed callbacks are not listed if the database must first be
+			// migrated.
 			const owed = report.isToBeMigrated ? null : await readOwed(store.db, report.restoredAtMs);
 			if (options.flag("json")) screen.out(JSON.stringify(reportJson(report, owed)));
 			else for (const line of describeReport(report, owed)) screen.out(line);
@@ -50,7 +51,7 @@ export const restoreCommand: Command = {
 	}),
 };
 
-/** Returns the path from the option, or the path from DATABASE_URL if the option was not given. */
+/** Returns the path from the option, or by default the path from DATABASE_URL. */
 function findTarget(given: string, { database }: Config): string {
 	if (given !== "") return given.replace(/^sqlite:/, "");
 	if (database.kind === "sqlite") return database.path;
@@ -59,7 +60,10 @@ function findTarget(given: string, { database }: Config): string {
 	);
 }
 
-/** Says who was erased after the backup. Their data is here again. `toEraseAgain` is null if nothing here knows it. */
+/**
+ * Returns lines that list the people who were erased after the backup, because the restored database contains their
+ * data again. `toEraseAgain` is null if this machine does not know who was erased.
+ */
 export function describeErased(createdAt: string, toEraseAgain: readonly string[] | null): string[] {
 	if (toEraseAgain === null) {
 		return [
@@ -86,7 +90,7 @@ const KEY_WORDS: Readonly<Record<RestoredKey, string>> = {
 const OTHER_KEY =
 	"it has another sealing key than the one that was here before. If that key was replaced on purpose, run `ringback rekey` after the start";
 
-/** Returns what to do so that nothing is paid twice after a restore. */
+/** Returns lines that say how to avoid paying somebody twice after a restore. */
 export function describeUnknownPayments(asOf: string): string[] {
 	return [
 		`PAYMENTS that were recorded after ${asOf} are not known any more. Statements may be to be paid here, or be issued again, that were paid already. So there is no payout file until staff have compared the payments with the bank: the page Statements has the steps, and \`ringback guide payouts\` explains them.`,

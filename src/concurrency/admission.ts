@@ -87,8 +87,8 @@ export const CLASSES = {
 		refusal: "delayed",
 	},
 	/**
-	 * Forms of people who are not signed in. scrypt uses a core for 150 ms and 32 MB, so the last of 32 waiting
-	 * forms waits 5 s.
+	 * Forms of people who are not signed in. Each password check (scrypt) uses a core for 150 ms and 32 MB of memory,
+	 * so the last of 32 waiting forms waits 5 s.
 	 */
 	passwordForms: {
 		atOnce: 1,
@@ -144,7 +144,6 @@ export const CLASSES = {
 	 * place back when its connection is closed after 15 seconds (outside/http-server.ts).
 	 */
 	decisionUploads: { atOnce: 4, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
-	/** Uploads of logos. */
 	pictureUploads: { atOnce: 4, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/** Uploads of conversions from other software, each with up to half a million lines. */
 	importUploads: { atOnce: 2, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },

@@ -27,7 +27,6 @@ export interface Batch<Item, Done> {
 	items: readonly WaitingItem<Item, Done>[];
 	/** Groups that have a large item in this batch. */
 	groupsWithLargeItem: ReadonlySet<unknown>;
-	/** True if the batch belongs to an isolated group. */
 	isIsolated: boolean;
 }
 
@@ -38,7 +37,6 @@ export interface BatchesInProgress {
 }
 
 export interface BatchQueue<Item, Done> {
-	/** Total size of the waiting items. */
 	readonly size: number;
 	sizeOfGroup(group: unknown): number;
 	add(item: Item, nowMs: number): Promise<Done | undefined>;
@@ -54,7 +52,6 @@ export interface BatchQueue<Item, Done> {
 }
 
 interface Group<Item, Done> {
-	/** The waiting items in the order of their arrival. */
 	items: WaitingItem<Item, Done>[];
 	size: number;
 }

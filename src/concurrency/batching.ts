@@ -9,7 +9,7 @@ import { type Batch, type BatchRules, createBatchQueue } from "./batch-queue.ts"
 import { createSingleFlight } from "./single-flight.ts";
 
 export interface Batcher<Item, Done> {
-	/** Total size of the waiting items. Items that are being processed are not included. */
+	/** Total size of the waiting items, without the items that are being processed. */
 	readonly waitingSize: number;
 	waitingSizeOf(group: unknown): number;
 	/**
@@ -22,7 +22,7 @@ export interface Batcher<Item, Done> {
 }
 
 export interface BatcherOptions<Item> extends Pick<BatchRules<Item>, "maxSize"> {
-	/** Returns the size of an item. By default every item has size 1. */
+	/** Returns the size of an item. By default, every item has size 1. */
 	sizeOf?: BatchRules<Item>["sizeOf"];
 	/** Returns the group of an item. By default all items belong to one group. */
 	groupOf?: BatchRules<Item>["groupOf"];
@@ -55,7 +55,7 @@ export function createBatcher<Item, Done>(
 		createSingleFlight({ run: processWaiting, onError: rejectWaiting }),
 	);
 	const inProgress = { groupsWithLargeItem: new Set<unknown>(), hasIsolated: false };
-	/** Cancels the timer for the item that has waited longest. Undefined if no timer is set. */
+	/** Cancels the timer that is set for the item that has waited longest. Undefined if no timer is set. */
 	let cancelTimer: (() => void) | undefined;
 
 	function startWorker(): void {

@@ -11,11 +11,11 @@ interface CacheOptions {
 }
 
 export interface KeyedCacheOptions<Key, Value> extends CacheOptions {
-	/** Maximum number of cached values. If there are more, the value that was loaded longest ago is removed. */
+	/** Maximum number of cached values. If there are more values, the value that was loaded longest ago is removed. */
 	maxEntries: number;
 	/**
-	 * Loads a value. Resolves to undefined if there is none for this key. A missing value is not cached,
-	 * because strangers could invent any number of keys and push out the values that are in use.
+	 * Loads a value, or resolves to undefined if no value exists for this key. Missing values are not cached, because
+	 * strangers could invent any number of keys and push out the values that are in use.
 	 */
 	load(key: Key): Promise<Value | undefined>;
 }
@@ -71,13 +71,11 @@ export interface CachedValue<Value> {
 	 * before an invalidation is ignored, because it may have read the state before the change.
 	 */
 	readonly latest: Value | undefined;
-	/** Returns a fresh value. Rejects if its load fails, and then the next call loads again. */
 	get(): Promise<Value>;
 	/** Marks the value as outdated, so that the next call of `get` loads it again. */
 	invalidate(): void;
 }
 
-/** Caches a single value. */
 export function createCachedValue<Value>({
 	clock,
 	freshForMs,

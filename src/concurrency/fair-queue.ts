@@ -5,13 +5,10 @@
 //     └─▶ no room: undefined
 
 export interface QueueLimits {
-	/** Maximum number of requests at work at the same time. */
 	atOnce: number;
-	/** Maximum number of requests of one client at work at the same time. */
 	atOncePerClient: number;
-	/** Maximum number of waiting requests. With 0, a request starts at once or is refused. */
+	/** Maximum number of waiting requests. If it is 0, a request starts at once or is refused. */
 	waiting: number;
-	/** Maximum number of waiting requests of one client. */
 	waitingPerClient: number;
 	/**
 	 * A client that has no waiting request may add one until this many requests of all clients wait. If this is
@@ -32,7 +29,6 @@ export interface FairQueue {
 	canStart(): boolean;
 	/** Gives a free place to the waiting client whose last turn was longest ago. */
 	startNext(): void;
-	/** Gives back the place of a request that was at work. */
 	leave(client: QueueClient): void;
 }
 

@@ -10,7 +10,6 @@ export interface Rate {
 	perSecond: number;
 }
 
-/** A rate limit, and the kind of requests that share it. */
 export interface RateRule extends Rate {
 	/**
 	 * The requests that share one bucket. "privateAddresses" is one bucket for all clients with a private
@@ -20,11 +19,9 @@ export interface RateRule extends Rate {
 	per: "addressBlock" | "privateAddresses" | "programme" | "unknownProgramme" | "process";
 }
 
-/** The properties of a request that the rate limits depend on. */
 export interface RequestOrigin {
 	/** Group of neighbouring IP addresses, or null if the client has a private address. */
 	addressBlock: string | null;
-	/** The programme that the request names, or null if it names none. */
 	programme: string | number | null;
 }
 
@@ -73,9 +70,9 @@ function bucketKey(per: RateRule["per"], { addressBlock, programme }: RequestOri
 const MAX_BUCKETS = 10_000;
 
 /**
- * Creates token buckets by key. If there are too many, the one that was unused for the longest time is
- * removed, and its client starts again with a full burst. A client that uses very many keys is limited by the
- * next, wider rule.
+ * Creates token buckets by key. If there are too many buckets, the bucket that was unused for the longest time is
+ * removed, and its client starts again with a full burst. A client that uses very many keys is limited by the next,
+ * wider rule.
  */
 export function createTokenBuckets({ burst, perSecond }: Rate, maxBuckets = MAX_BUCKETS) {
 	/** Buckets in the order of their last use. */
@@ -86,14 +83,13 @@ export function createTokenBuckets({ burst, perSecond }: Rate, maxBuckets = MAX_
 	}
 
 	return {
-		/** Returns whether the bucket has a token, without taking it. */
+		/** Returns whether the bucket has a token, and leaves the token in the bucket. */
 		has(key: string | number, nowMs: number): boolean {
 			const bucket = buckets.get(key);
 			return bucket === undefined || tokensAt(bucket, nowMs) >= 1;
 		},
 		/**
-		 * Takes a token. Returns false if there is none. If the clock is set back, no tokens are added or
-		 * removed.
+		 * Takes a token. Returns false if the bucket has none. If the clock is set back, no tokens are added or removed.
 		 */
 		take(key: string | number, nowMs: number): boolean {
 			const before = buckets.get(key) ?? { tokens: burst, atMs: nowMs };

@@ -1,12 +1,11 @@
 // Runs background work one run at a time, and once more if a run is requested meanwhile.
 
 export interface SingleFlight {
-	/** True while a run is in progress. */
 	readonly isRunning: boolean;
 	/**
-	 * Requests a run, which starts at once if none is in progress. Otherwise exactly one more run follows,
-	 * however many are requested. It is needed, because the run in progress may already have read the state
-	 * that the request is about.
+	 * Requests a run, which starts at once if none is in progress. Otherwise exactly one more run follows, however many
+	 * are requested. The additional run is needed, because the run in progress may already have read the state that the
+	 * request is about.
 	 */
 	request(): void;
 	/** Resolves when no run is in progress or requested. Never rejects. */
@@ -20,8 +19,8 @@ export interface SingleFlight {
 
 export interface SingleFlightOptions {
 	/**
-	 * Makes one run. It is called synchronously by `request`, so that its first statement does not wait for the
-	 * event loop.
+	 * Makes one run. `request` calls this function synchronously, so that the first statement of the run does not wait
+	 * for the event loop.
 	 */
 	run(): Promise<unknown>;
 	/** Handles the error of a run. It must not throw. A run that was requested meanwhile still follows. */

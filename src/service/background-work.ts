@@ -17,14 +17,16 @@ export interface BackgroundWork {
 	/** The callback engine, or null in a process that only answers requests. */
 	engine: Engine | null;
 	fitness: FitnessWatch;
-	/** Runs a chore of a module now. */
 	wake(name: ChoreName): void;
 	/**
 	 * Returns the figures for the metrics, or null if they have not been read yet. The function itself is null
 	 * in a process that only answers requests.
 	 */
 	readFigures: (() => InstallationFigures | null) | null;
-	/** Begins to stop the engine, so that other processes can take over its slots. `stop` waits for the end. */
+	/**
+	 * Starts stopping the engine, so that other processes can take over its slots. `stop` waits until the engine has
+	 * stopped.
+	 */
 	releaseSlots(): void;
 	/** Stops everything. Resolves when the last callback in flight has ended and is stored. */
 	stop(): Promise<void>;
@@ -90,7 +92,6 @@ interface Delivery {
 	stop(): Promise<void>;
 }
 
-/** Starts the engine and the chores of a process that delivers callbacks. */
 function startDelivery(workplace: Workplace, load: Load): Delivery {
 	const { config } = workplace;
 	const engine = new Engine({
@@ -116,7 +117,7 @@ function startDelivery(workplace: Workplace, load: Load): Delivery {
 	};
 }
 
-/** Returns the columns of the table `processes` that describe this process's engine. */
+/** Returns this process's columns in the table `processes` that describe its engine. */
 function describeEngine(engine: Engine | null, maxInFlight: number): ProcessEngine {
 	if (engine === null) return NO_ENGINE;
 	const { waitingOrInFlight, backlog } = engine.counters;

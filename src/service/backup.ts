@@ -1,4 +1,4 @@
-// Implements `ringback backup` on SQLite. It copies the database as of one moment, checks the copy, packs it
+// Implements `ringback backup` on SQLite. The command copies a snapshot of the database, checks the copy, packs it
 // into one file with the sealed key, and reads that file back. Only then does the file get its final name.
 
 import { closeSync, mkdirSync, openSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
@@ -42,8 +42,8 @@ export interface BackupReport {
 	bytes: number;
 	manifest: Manifest;
 	/**
-	 * Rules of the ledger that the database violates. The backup is made all the same, because it is a faithful
-	 * copy and better than none.
+	 * Rules of the ledger that the database violates. The backup is still made, because a faithful copy is better than
+	 * none.
 	 */
 	broken: readonly BrokenRule[];
 	/** False if the database has no sealing key yet, because it contains no secrets. */
@@ -70,7 +70,8 @@ export async function backUpSqlite(
 	const startedAtMs = realClock.nowMs();
 	refuseTarget(path, databasePath, request.mayOverwrite);
 	const written = await writeBackup(config, request, path).catch(async (error: unknown) => {
-		// Staff are warned of it. If the database cannot even record this, the last backup will be old soon.
+		// Staff are warned about the failure. If the database cannot even record the failure, staff are soon warned that
+		// the last backup is old.
 		const failure = { atMs: startedAtMs, note: sayReason(error).slice(0, MAX_FAILURE_LENGTH) };
 		await withStore(databasePath, ({ db }) => recordFailedBackup(db, failure)).catch(() => undefined);
 		throw error;
@@ -126,7 +127,7 @@ async function writeBackup(
 	});
 }
 
-/** Opens the database for a moment, to record the result of a backup. System and `ringback doctor` show it. */
+/** Opens the database briefly to record the result of a backup, which the System page and `ringback doctor` show. */
 async function withStore(databasePath: string, work: (store: Store) => Promise<unknown>): Promise<void> {
 	const store = openSqlite(databasePath, realClock);
 	try {
@@ -136,7 +137,7 @@ async function withStore(databasePath: string, work: (store: Store) => Promise<u
 	}
 }
 
-/** Throws if the backup may not be written to `path`. A symbolic link at `path` is not followed. */
+/** Throws if the backup must not be written to `path`. A symbolic link at `path` is not followed. */
 function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean): void {
 	const folder = dirname(path);
 	const found = lstatOf(path);
@@ -184,7 +185,7 @@ function sealWith(passphrase: string, keys: readonly Uint8Array[]): Manifest["ke
 	return sealKeys(passphrase, keys, { salt: random.bytes(SALT_BYTES), iv: random.bytes(SEALING_IV_BYTES) });
 }
 
-/** Reads the packed file back, and throws if it differs from the data that was written. */
+/** Reads the packed file back, and throws if its content differs from what was written. */
 async function refuseUnreadable(packed: string): Promise<void> {
 	const found = await openBackupFile(packed);
 	if (typeof found !== "string" && (await readBackupFile(packed, found, null))) return;
@@ -207,9 +208,9 @@ export function nameBackup(folder: string): string {
 }
 
 /**
- * Removes old backups when the new one, `newBackup`, is complete. Returns the names of the removed files. A file
- * with a later name than `newBackup` was written while the clock was ahead. Such a file is neither counted nor
- * removed, because it would displace backups that are really newer.
+ * Removes old backups when the new backup is complete. Returns the names of the removed files. A file with a later
+ * name than `newBackup` was written while the clock was ahead. Such a file is neither counted nor removed, because it
+ * would displace backups that are really newer.
  */
 export function removeOldBackups(newBackup: string, keep: number): string[] {
 	const folder = dirname(newBackup);

@@ -2,7 +2,6 @@ import { checkRules, type LedgerReport } from "#core/store/queries/ledger.ts";
 import type { Store } from "#core/store/store.ts";
 import { LEDGER_RULES } from "../modules.ts";
 
-/** Checks the rules of the core and of all modules. */
 export function checkLedger(store: Pick<Store, "db">): Promise<LedgerReport> {
 	return checkRules(store, LEDGER_RULES);
 }

@@ -1,5 +1,4 @@
-// Helpers that backup, restore and verify share. They turn disk errors into sentences and remove partial
-// files.
+// Helpers for backup, restore and verify. They turn disk errors into sentences and remove partial files.
 
 import { lstatSync, readdirSync, rmSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +12,7 @@ import { readErrorCode } from "../outside/error-code.ts";
 /** A problem that a person has to solve. The message says how to solve it. */
 export class BackupError extends Error {}
 
-/** Called with the name of each stage when the stage begins. */
+/** Called with the name of each stage when it begins. */
 export type Tell = (stage: string) => void;
 
 export function lstatOf(path: string): Stats | null {
@@ -38,7 +37,6 @@ const REASONS: Readonly<Record<string, string>> = {
 	EROFS: "the file system is read-only",
 };
 
-/** Runs `work` and turns disk errors into sentences. */
 export async function explainFailure<Value>(folder: string, work: () => Promise<Value>): Promise<Value> {
 	try {
 		return await work();
@@ -49,7 +47,7 @@ export async function explainFailure<Value>(folder: string, work: () => Promise<
 	}
 }
 
-/** Returns a sentence about a known error, and otherwise the system's message. */
+/** Returns a sentence about a known error, or the system's message for any other error. */
 export function sayReason(error: unknown): string {
 	return findReason(error) ?? (error instanceof Error ? error.message : String(error));
 }
@@ -60,7 +58,7 @@ function findReason(error: unknown): string | undefined {
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** Suffixes of the files that SQLite creates beside a database. */
+/** Suffixes of the files that SQLite creates beside a database, and the empty suffix of the database itself. */
 const FILE_SUFFIXES = ["", "-journal", "-wal", "-shm"];
 
 /**
@@ -75,7 +73,7 @@ export async function withPartialFiles<Value>(
 	const remove = (): void => {
 		for (const path of paths) for (const suffix of FILE_SUFFIXES) rmSync(`${path}${suffix}`, { force: true });
 	};
-	// Deletes the files at once, without waiting for the current statement. After that, the signal has its
+	// The handler deletes the files at once, without waiting for the current statement. After that, the signal has its
 	// usual effect.
 	const onSignal = (signal: NodeJS.Signals): void => {
 		remove();
@@ -96,8 +94,8 @@ export async function withPartialFiles<Value>(
 }
 
 /**
- * Removes the partial files of killed runs. A running backup of a large database may not write to its file for hours
- * while it checks it, so only files that nobody has written to for a day are removed.
+ * Removes the partial files of killed runs. Only files that nobody has written to for a day are removed, because a
+ * running backup of a large database may not write to its file for hours while it checks it.
  */
 function removeLeftBehind(folder: string, tell: Tell): void {
 	for (const name of readdirSync(folder).filter((each) => PARTIAL_NAME.test(each))) {

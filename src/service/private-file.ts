@@ -5,7 +5,7 @@ import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { partialName, replaceDurably, writeNewFile } from "../outside/durable-file.ts";
 import { explainFailure, lstatOf, type Tell, withPartialFiles } from "./file-work.ts";
 
-/** Writes the parts, each of which is generated when the one before is written. */
+/** Writes the parts to the file. Each part is generated only when the previous part has been written. */
 export async function writePrivateFile(
 	path: string,
 	parts: AsyncIterable<string>,

@@ -5,11 +5,11 @@ import { askHealth } from "../outside/health-call.ts";
 
 export type Readiness = { isReady: true; url: string } | { isReady: false; url: string; why: string };
 
-/** Question to ask, either whether the process is ready for requests, or only whether it runs and answers. */
+/** Question to the process: whether it is ready for requests, or only whether it runs and answers. */
 export type HealthQuestion = "ready" | "alive";
 
 const PATHS: Readonly<Record<HealthQuestion, string>> = { ready: "/readyz", alive: "/healthz" };
-/** Local address at which a service can be reached that listens on all interfaces. */
+/** Address under which this machine reaches a service that listens on all interfaces. */
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export async function askReadiness(

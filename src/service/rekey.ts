@@ -1,13 +1,13 @@
 // Implements `ringback rekey`, which replaces the sealing key while processes run:
 //
-//   1. the new key is there, in the settings or in a second key file, and is announced in the database
-//   2. all processes know it
-//   3. it seals from now on, and what must outlive the former key is derived and kept
-//   4. everything that the former key sealed is sealed again
-//   5. nothing of the former key is left, so it may be removed; a key file gets its final name
+//   1. The new key is in the settings or in a second key file, and is announced in the database.
+//   2. All processes know the new key.
+//   3. The new key seals from now on. Derived keys that must outlive the former key are stored.
+//   4. Everything that the former key sealed is sealed again.
+//   5. Nothing sealed by the former key is left, so it may be removed. A key file gets its final name.
 //
-// Each step can be repeated, so an interrupted command is simply run again, and two commands at once do no harm. Every
-// process can open everything at every moment, because it knows both keys from step 2 on.
+// Each step can be repeated, so an interrupted command is simply run again, and two commands at once do no harm.
+// Every process can open everything at every moment, because it knows both keys from step 2 on.
 
 import { renameSync } from "node:fs";
 import { dirname } from "node:path";
@@ -50,19 +50,19 @@ import { keyFilesOf } from "./sealing-keys.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface RekeyRequest {
-	/** True if click IDs that a former key sealed shall credit nobody any more. */
+	/** True if click IDs that were sealed with a former key must no longer credit anybody. */
 	endClicks: boolean;
 	tell: Tell;
 }
 
 export interface RekeyReport {
-	/** True if another key sealed before. False if the key in the settings already sealed everything. */
+	/** True if another key sealed before. False if the key in the settings already sealed all values. */
 	isReplaced: boolean;
 	presentId: string;
 	formerId: string | null;
-	/** Number of values that were sealed again, by table. */
+	/** Numbers of values that were sealed again, by table. */
 	resealed: ReadonlyMap<string, number>;
-	/** Number of values that no known key opens, by table. They were unreadable before. */
+	/** Numbers of values that no known key opens, by table. They were already unreadable before. */
 	unopened: ReadonlyMap<string, number>;
 	hasEndedClicks: boolean;
 	/** Path under which the former key file was kept, or null. */
@@ -71,35 +71,37 @@ export interface RekeyReport {
 	isInFiles: boolean;
 }
 
-/** What `--dry-run` reports. */
+/** Plan that `--dry-run` reports. */
 export interface RekeyPlan {
 	presentId: string;
-	/** Id of the new key. Null if the command will make it. */
+	/** Id of the new key, or null if the command will create the key. */
 	nextId: string | null;
-	/** Number of sealed values. */
 	sealed: number;
-	/** Number of values that another key opens than the one that seals. */
+	/** Number of values that are sealed by a key other than the one that seals now. */
 	former: number;
-	/** Number of values that would be sealed again, by table. */
+	/** Numbers of values that would be sealed again, by table. */
 	stale: ReadonlyMap<string, number>;
 	unopened: ReadonlyMap<string, number>;
-	/** Running processes that do not know the new key. */
+	/** Names of running processes that do not know the new key. */
 	unaware: readonly string[];
 	isInFiles: boolean;
 }
 
-/** Number of values that are sealed again in one transaction. Other writers wait for it on SQLite. */
+/** Number of values that are sealed again in one transaction. On SQLite, other writers wait for the transaction. */
 const RESEALED_AT_ONCE = 100;
 const PROGRESS_EVERY_MS = 2 * SECOND_MS;
-/** Time between two looks at the processes, and at rows that another transaction had locked. */
+/** Time between two checks of the processes, or of rows that another transaction had locked. */
 const LOOK_AGAIN_MS = SECOND_MS / 2;
-/** Time after which a process that still reports, but not the new key, will not learn it any more. */
+/**
+ * Time within which a running process learns the new key. If its reports still lack the key after that, it will never
+ * learn it.
+ */
 const LEARNING_MS = 15 * SECOND_MS;
-/** Time for which a process without a report is waited for. It then counts as ended. */
+/** Maximum time to wait for a process that sends no reports. After that it counts as ended. */
 const WAIT_MS: number = SILENT_AFTER_MS + LEARNING_MS;
 /**
- * Time after a replacement in which a running process may still make click IDs with the former key. Processes look every
- * five seconds (upkeep.ts).
+ * Time after a replacement in which a running process may still make click IDs with the former key. Processes check
+ * the key every five seconds (upkeep.ts).
  */
 const FOLLOWING_MS = 10 * SECOND_MS;
 
@@ -171,13 +173,12 @@ function isInFiles({ config }: Workplace): boolean {
 	return config.secretKey === null;
 }
 
-/** Returns the path of the SQLite file whose key files are replaced. */
 function pathOf({ config: { database } }: Workplace): string {
 	if (database.kind !== "sqlite") throw new Error("only a SQLite file has key files");
 	return database.path;
 }
 
-/** Returns the key that shall seal, or null if it is still to be made. */
+/** Returns the key that will seal, or null if it does not exist yet. */
 function findTarget(workplace: Workplace, row: SealingKeyRow): Uint8Array | null {
 	const { config, keyRing } = workplace;
 	if (config.secretKey !== null) return config.secretKey;
@@ -185,22 +186,21 @@ function findTarget(workplace: Workplace, row: SealingKeyRow): Uint8Array | null
 	const { present, next } = keyFilesOf(pathOf(workplace));
 	const key = readKeyFile(next);
 	if (key !== null && keyIdOf(key) !== row.former_id) return key;
-	// Without its file, the key that seals comes from RINGBACK_FORMER_SECRET_KEY.
+	// If the file of the present key is missing, that key comes from RINGBACK_FORMER_SECRET_KEY.
 	const existing = readKeyFile(present);
 	return existing === null || keyIdOf(existing) === row.present_id ? null : existing;
 }
 
 interface Announced {
 	target: Uint8Array;
-	/** True if the key does not seal yet. */
 	isNew: boolean;
-	/** True if an earlier command has begun to replace the former key, and was interrupted. */
+	/** True if an earlier, interrupted command has already begun to replace the former key. */
 	isContinued: boolean;
 }
 
 /**
- * Makes the new key if it is to be in a file, and announces it. The files are changed under the lock of the database, so
- * that two commands at once do not disturb each other.
+ * Creates the new key if keys are in files, and announces it. The files are changed under a lock of the database, so
+ * that two commands at once do not interfere.
  */
 function announce(workplace: Workplace): Promise<Result<Announced>> {
 	const { store, keyRing, log } = workplace;
@@ -233,7 +233,6 @@ function makeKey(workplace: Workplace): Uint8Array {
 	return key;
 }
 
-/** Waits until every running process knows the new key. */
 async function waitForProcesses(workplace: Workplace, targetId: string, tell: Tell): Promise<Result<true>> {
 	const { clock } = workplace;
 	const sinceMs = clock.nowMs();
@@ -261,8 +260,8 @@ async function findUnaware({ store, clock }: Workplace, targetId: string): Promi
 }
 
 /**
- * Waits until every running process makes click IDs with the new key. Otherwise the command would also end clicks that are
- * made after it.
+ * Waits until every running process makes click IDs with the new key. Otherwise the command would also end click IDs
+ * that are made after it.
  */
 async function waitForFollowers(workplace: Workplace, tell: Tell): Promise<void> {
 	const { store, clock } = workplace;
@@ -290,7 +289,6 @@ function pause({ clock }: Pick<Workplace, "clock">): Promise<void> {
 	return new Promise((resolve) => clock.after(LOOK_AGAIN_MS, resolve));
 }
 
-/** Lets the new key seal from now on. */
 async function replace(trx: Db, workplace: Workplace, target: Uint8Array, tell: Tell): Promise<Result<true>> {
 	const { clock, keyRing, random } = workplace;
 	const row = await lockSealingKey(trx);
@@ -322,8 +320,8 @@ async function replace(trx: Db, workplace: Workplace, target: Uint8Array, tell: 
 
 /**
  * Derives the keys that must outlive the former key: those of sessions, of cursors that callers have stored, and of
- * click IDs within the longest click window. A process that has not heard of the new key yet makes click IDs for a few
- * seconds, maybe of the next day.
+ * click IDs within the longest click window. The keys of click IDs include the next day, because a process that does
+ * not use the new key yet makes click IDs with the former key for a few more seconds.
  */
 function deriveKept(former: Uint8Array, nowMs: number): NewKeptKeys[] {
 	const today = Math.floor(nowMs / DAY_MS);
@@ -338,7 +336,10 @@ function deriveKept(former: Uint8Array, nowMs: number): NewKeptKeys[] {
 	];
 }
 
-/** Seals everything again that another key sealed. Returns the number of values that were locked by others. */
+/**
+ * Seals all values again that another key has sealed. Returns the number of values that were skipped, because other
+ * transactions had locked them.
+ */
 async function resealAll(
 	workplace: Workplace,
 	target: Uint8Array,
@@ -374,7 +375,7 @@ function refuseOtherKey(): ReturnType<typeof refuse> {
 	);
 }
 
-/** Seals a batch again. Returns the values that were sealed, or null if another key seals by now. */
+/** Seals a batch of values again. Returns the values that were sealed, or null if another key seals meanwhile. */
 async function reseal(
 	trx: Db,
 	{ store, keyRing, random }: Workplace,
@@ -386,7 +387,7 @@ async function reseal(
 	const done: SealedValue[] = [];
 	for (const value of await lockFreeValues(trx, store.takeFreeRows, batch)) {
 		const text = openValue(keyRing, value);
-		// The row may have another value by now.
+		// The row may have changed since the batch was read.
 		if (text === null) continue;
 		if (openValue({ keys: [key] }, value) === null) {
 			await replaceSealed(trx, value, sealText(key, value.boundTo, text, random.bytes(SEALING_IV_BYTES)));
@@ -401,7 +402,7 @@ interface Finished {
 	hasEndedClicks: boolean;
 }
 
-/** Records that nothing of the former key is left. */
+/** Records that nothing sealed by the former key is left. */
 async function finish(
 	trx: Db,
 	workplace: Workplace,
@@ -420,10 +421,10 @@ async function finish(
 }
 
 /**
- * Gives the key that seals its final file name, once it is stored that nothing of the former key is left. The former key
- * file is kept under another name, because backups that were made without the key need it. Returns that name. If the
- * process is killed in between, the key that seals is there under one of its names, and the next command or start finds
- * it. The lock of the database keeps other commands from changing the files.
+ * Gives the file of the key that seals its final name, once the database records that nothing sealed by the former
+ * key is left. The former key file is kept under another name, because backups that were made without the key need
+ * it. Returns that name. If the process is killed in between, the key that seals is still in one of the two files,
+ * and the next command or start finds it. The lock of the database keeps other commands from changing the files.
  */
 async function settleKeyFiles(trx: Db, databasePath: string, nowMs: number): Promise<string | null> {
 	const row = await lockSealingKey(trx);
@@ -441,7 +442,8 @@ async function settleKeyFiles(trx: Db, databasePath: string, nowMs: number): Pro
 		syncFolder(dirname(present));
 		return presentKey === null ? null : aside;
 	}
-	// A backup that was made during a replacement has the two keys in the other order.
+	// In a database restored from a backup that was made during a replacement, the two key files are in the other
+	// order.
 	if (nextId === null || nextId !== row.former_id || presentKey === null) return null;
 	renameSync(next, aside);
 	syncFolder(dirname(present));

@@ -38,7 +38,6 @@ import {
 
 export interface RestoreRequest {
 	path: string;
-	/** Path of the SQLite file to create. */
 	to: string;
 	/** Returns the passphrase. It is called only if the backup has a sealed key. */
 	readPassphrase: () => Promise<string>;
@@ -49,25 +48,28 @@ export interface RestoreRequest {
 export interface RestoreReport {
 	to: string;
 	manifest: Manifest;
-	/** New paths of the existing files that were renamed. */
+	/** New paths of existing files, which were renamed instead of overwritten. */
 	keptAside: readonly string[];
 	key: RestoredKey;
-	/** True if a key file was replaced by another key. */
+	/** True if the restore replaced the key in a key file by another key. */
 	hasReplacedKey: boolean;
 	/** Rules of the ledger that the database violated when the backup was made. */
 	broken: readonly BrokenRule[];
-	/** True if the schema is older than this program's. The service migrates it when it starts. */
+	/** True if the schema of the backup is older than this program's. The service migrates it when it starts. */
 	isToBeMigrated: boolean;
 	/**
-	 * Public ids of people and partners who were erased after the backup, and are therefore here again. Null if there is no
-	 * earlier database that can tell.
+	 * Public ids of people and partners who were erased after the backup, so that their data is here again. Null if no
+	 * earlier database exists that lists them.
 	 */
 	toEraseAgain: readonly string[] | null;
 	restoredAtMs: number;
 }
 
 export type RestoredKey =
-	/** The key was written beside the database. While it is being replaced, there are two. */
+	/**
+	 * The key was written beside the database. If the backup was made while the key was being replaced, both keys were
+	 * written.
+	 */
 	| "written"
 	/** The key in the setting or in the existing key file opens the secrets. */
 	| "there already"
@@ -99,7 +101,7 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 		if (keys !== null && checked.sealed.isWrongKey) {
 			throw new BackupError(`The key in ${backup.path} does not open the signing secrets beside it.`);
 		}
-		// This is part of the restored file, so nobody can use the database without it.
+		// This time becomes part of the restored file, so nobody can use the database without the record of its restore.
 		const restoredAtMs = realClock.nowMs();
 		const asOfMs = Date.parse(backup.manifest.createdAt);
 		await explainFailure(folder, async () => recordRestoreIn(fresh, { asOfMs, restoredAtMs }));
@@ -128,7 +130,10 @@ export async function restoreSqlite(config: KeySettings, request: RestoreRequest
 	});
 }
 
-/** Returns who was erased in the database that was kept aside, and is not erased in the restored one. */
+/**
+ * Returns the people and partners who were erased in the earlier database, which was kept aside, but not in the
+ * restored one.
+ */
 async function findForgotten(asidePath: string | undefined, path: string): Promise<readonly string[] | null> {
 	const erasedBefore = asidePath === undefined ? null : await readErased(asidePath);
 	if (erasedBefore === null) return null;
@@ -139,7 +144,7 @@ async function findForgotten(asidePath: string | undefined, path: string): Promi
 	);
 }
 
-/** Returns those of the people and partners whom a database contains. Who was added after the backup is not in it. */
+/** Returns those of the public ids that a database contains. People who were added after the backup are not in it. */
 async function findPresent(path: string, publicIds: readonly string[]): Promise<readonly string[]> {
 	const store = openSqliteToRead(path);
 	try {
@@ -150,7 +155,10 @@ async function findPresent(path: string, publicIds: readonly string[]): Promise<
 	}
 }
 
-/** Returns the public ids of all who were erased in a database, or null if it cannot be read or is too old to tell. */
+/**
+ * Returns the public ids of all erased people and partners in a database, or null if it cannot be read or has no
+ * record of erasures.
+ */
 async function readErased(path: string): Promise<readonly string[] | null> {
 	try {
 		const store = openSqliteToRead(path);
@@ -230,8 +238,8 @@ interface KeyFile {
 }
 
 /**
- * Returns the key files to write. A key that is in the settings is not written to the disk. A backup that was made while
- * `ringback rekey` replaced the key has two keys, and `ringback rekey` continues with both files.
+ * Returns the key files to write. A key that is in the settings is not written to the disk. If the backup was made
+ * while `ringback rekey` was replacing the key, there are two keys, and `ringback rekey` continues with both files.
  */
 function assignKeys({ givenPath }: Target, settings: KeySettings, keys: readonly Uint8Array[]): KeyFile[] {
 	const given = [settings.secretKey, settings.formerSecretKey].filter((key) => key !== null);
@@ -259,8 +267,8 @@ function refuseOtherKey(keyFiles: readonly KeyFile[], mayReplace: boolean): void
 }
 
 /**
- * Returns the owner of the folder if root runs the restore. The account that runs the service owns the folder
- * and must own the restored files.
+ * Returns the owner of the folder if root runs the restore. The folder belongs to the account that runs the service,
+ * which must also own the restored files.
  */
 async function findOwner(folder: string): Promise<Owner | null> {
 	return process.getuid?.() === 0 ? stat(folder) : null;
@@ -271,9 +279,6 @@ async function writeKey(key: Uint8Array, to: Draft): Promise<void> {
 	await writeNewFile(to.path, to.owner, (handle) => handle.writeFile(text));
 }
 
-/**
- * Returns the state of the key after the restore. `isWritten` is true if a key was written beside the database.
- */
 function judgeKey(
 	isWritten: boolean,
 	{ secretKey }: KeySettings,
@@ -285,14 +290,13 @@ function judgeKey(
 }
 
 interface NewFile {
-	/** Path of the complete file under its temporary name, in the same folder as `path`. */
 	draft: string;
 	path: string;
 }
 
 /**
- * Gives the new files their final names, and renames the existing ones. The function is synchronous, so a
- * signal cannot interrupt it. If the process is killed during it, the path holds either the old or the new
+ * Gives the new files their final names, and renames the existing files. The function is synchronous, so a signal
+ * cannot interrupt it. If the process is killed during the function, the path holds either the old or the new
  * database. On a file system without hard links there may briefly be no file at the path.
  */
 function swapFiles(database: NewFile, keys: readonly NewFile[], atMs: number): string[] {
@@ -334,6 +338,6 @@ function swapFiles(database: NewFile, keys: readonly NewFile[], atMs: number): s
 				: `Nothing is lost: before you start the service, rename ${moves}.`;
 		throw new BackupError(`The backup was not put in place: ${sayReason(error)}. ${next}`, { cause: error });
 	}
-	// Sorting puts the database first in the report.
+	// After sorting, the database is first in the report.
 	return renamed.toSorted().map(asideOf);
 }

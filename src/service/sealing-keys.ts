@@ -22,14 +22,14 @@ import { StartError } from "./start-error.ts";
 
 export type KeySettings = Pick<Config, "secretKey" | "formerSecretKey">;
 
-/** The key files beside a SQLite file. The second one exists only while `ringback rekey` replaces the first. */
+/** Key files beside a SQLite file. The second file exists only while `ringback rekey` replaces the first. */
 export function keyFilesOf(databasePath: string): { present: string; next: string } {
 	const present = `${resolve(databasePath)}.key`;
 	return { present, next: `${present}.new` };
 }
 
 /**
- * Returns the keys in the settings. If RINGBACK_SECRET_KEY is not set, those in the key files come first. Throws
+ * Returns the keys in the settings. If RINGBACK_SECRET_KEY is not set, the keys in the key files come first. Throws
  * KeyFileError if a key file is damaged.
  */
 export function readKeys(settings: KeySettings, databasePath: string | null): Uint8Array[] {
@@ -72,15 +72,14 @@ export function openKeyRing(
 }
 
 export interface KeyRingUse {
-	/** The newest value of each sealed column. */
 	sealed: readonly SealedValue[];
 	log: Log;
 	mayWrite: boolean;
 }
 
 /**
- * Makes the key ring use the key that seals by the database, and stores which one that is if it is not stored yet. Throws
- * if this process could not open everything.
+ * Makes the key ring seal with the key that the database names. If the database names none yet, the key that seals is
+ * stored there. Throws if this process could not open all values.
  */
 export async function useKeyRing(
 	store: Store,
@@ -112,7 +111,8 @@ async function adopt(store: Store, keyRing: KeyRing, log: Log): Promise<void> {
 		const presentId = await store.transact((trx) => adoptKey(trx, keyRing));
 		if (keyRing.find(presentId) === undefined) throw new StartError(WRONG_KEY);
 	} catch (error) {
-		// The service must start although the database refuses writes. The first transaction that seals stores the key.
+		// The service must start even if the database refuses writes. The first transaction that seals a value then
+		// stores the key.
 		if (!isDatabaseUnavailable(error)) throw error;
 		log.warn({ err: error }, "which key seals could not be stored; it is stored later");
 	}

@@ -1,8 +1,8 @@
-// The time that all processes share. On PostgreSQL it is the database's time, which is read at the start and
-// every few seconds. Between two readings, and while the database is unreachable, the monotonic clock
-// continues it. That clock stands still while the machine is suspended. If it falls behind the machine's clock, the
-// database is asked at once, and nothing relies on the time before the answer. Otherwise this machine's clock is only
-// compared with the shared time. On SQLite the machine's clock is the only one.
+// Time that all processes share. On PostgreSQL it is the database's time, which is read at the start and every few
+// seconds. Between two readings, and while the database is unreachable, the monotonic clock continues it. That clock
+// stops while the machine is suspended. If it falls behind the machine's clock, the database is asked at once, and
+// nothing relies on the time before the answer. Otherwise this machine's clock is only compared with the shared time.
+// On SQLite the machine's clock is the only clock.
 
 import { SECOND_MS } from "#core/domain/time.ts";
 import { judgeClockOffset } from "#core/domain/warning.ts";
@@ -12,16 +12,16 @@ import { startLoop } from "../watch/loop.ts";
 
 export interface SharedClock extends Clock {
 	/**
-	 * Returns how far this machine's clock is ahead of the database's (negative if it is behind), or null on
-	 * SQLite.
+	 * Returns how far this machine's clock is ahead of the database's clock, in milliseconds (negative if it is
+	 * behind), or null on SQLite.
 	 */
 	offsetMs(): number | null;
 	stop(): Promise<void>;
 }
 
 /**
- * Interval between two readings. Clocks drift by less than a millisecond in that time unless somebody sets
- * them.
+ * Interval between two readings of the database's clock. In that time clocks drift by less than a millisecond, unless
+ * somebody sets them.
  */
 export const ASKED_EVERY_MS = 5 * SECOND_MS;
 /**
@@ -31,9 +31,9 @@ export const ASKED_EVERY_MS = 5 * SECOND_MS;
 export const ASKED_AGAIN_AFTER_MS = SECOND_MS;
 
 /**
- * Difference between the times that this machine's two clocks saw pass since the last reading, beyond which the machine
- * must have been suspended, or its clock was set. Both follow NTP's corrections of their speed alike, so they do not
- * drift apart otherwise. Machines count the time of a suspension in whole seconds.
+ * Maximum difference between the times that this machine's two clocks measured since the last reading. A larger
+ * difference means that the machine was suspended, or that its clock was set. NTP corrects the speed of both clocks
+ * in the same way, so they do not drift apart otherwise. Machines count the time of a suspension in whole seconds.
  */
 const MAX_DIVERGENCE_MS = SECOND_MS;
 
@@ -46,7 +46,8 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 	const wallZeroMs = (): number => machine.nowMs() - machine.monotonicMs();
 	const measure = async () => {
 		const askedAtMs = machine.monotonicMs();
-		// This is noted before the query. If the machine is suspended before the answer is read, the answer is too old.
+		// This value is computed before the query. If the machine is suspended before the answer is read, the two clocks
+		// then differ, so the answer is recognized as too old.
 		const machineZeroMs = wallZeroMs();
 		const serverMs = await readTime();
 		// The server read its clock at some moment between the query and its answer.
@@ -54,9 +55,9 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 		return { earliestMs, latestMs: serverMs - askedAtMs, machineZeroMs };
 	};
 	const first = await measure();
-	/** The database's time at which the monotonic clock was zero. */
+	/** Time of the database at which this machine's monotonic clock was zero. */
 	let zeroMs = (first.earliestMs + first.latestMs) / 2;
-	/** This machine's time at which the monotonic clock was zero, when the database was last asked. */
+	/** Time of this machine at which its monotonic clock was zero, as computed at the last reading. */
 	let { machineZeroMs } = first;
 	let hasAskedEarly = false;
 	const loop = startLoop({

@@ -1,2 +1,2 @@
-/** A wrong setting that is found only when the database is open. */
+/** Thrown if a wrong setting is found only after the database was opened. */
 export class StartError extends Error {}

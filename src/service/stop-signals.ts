@@ -1,6 +1,6 @@
-// Handles the signals that ask the process to stop. SIGTERM lets it drain first. SIGINT comes from a
-// terminal, where no load balancer has to notice the stop. A second SIGINT ends the process at once.
-// Callbacks in flight are then sent again after the next start. Nothing that was acknowledged is ever lost.
+// Handles the signals that ask the process to stop. SIGTERM lets it drain first. SIGINT comes from a terminal, where
+// no load balancer has to notice the stop. A second SIGINT ends the process at once. Callbacks in flight are then
+// sent again after the next start. Acknowledged data is never lost.
 
 import { SECOND_MS } from "#core/domain/time.ts";
 import { realClock } from "../outside/clock.ts";

@@ -1,5 +1,5 @@
-// Background work for monitoring: a process reports that it runs, reads figures for the metrics, and notices when the
-// schema has become too new for it or the sealing key another one. A failure here stops nothing else.
+// Background work for monitoring. A process reports that it runs, reads figures for the metrics, and notices if a
+// newer schema or another sealing key makes it unable to continue. A failure of this work stops nothing else.
 
 import type { KeyRing } from "#core/domain/key-ring.ts";
 import {
@@ -32,8 +32,8 @@ export interface PresenceDeps extends ChoreDeps {
 }
 
 /**
- * Stores regularly that this process runs, and its state, so that other processes can see it. When the
- * process stops, its row is removed.
+ * Regularly stores the state of this process, so that other processes know that it runs. When the process stops, its
+ * row is removed.
  */
 export function tellPresence(deps: PresenceDeps): Upkeep {
 	const { store, clock, log, identity, startedAtMs } = deps;
@@ -96,13 +96,13 @@ export function watchFigures({
 export interface FitnessWatch extends Upkeep {
 	/** Reason why this process can no longer work with the database, or null. */
 	readonly problem: Error | null;
-	/** Resolves when the process must stop for that reason. It never resolves if that does not happen. */
+	/** Resolves when the process must stop because of `problem`, and otherwise never. */
 	readonly outdated: Promise<Error>;
 }
 
 /**
- * Time between two checks of whether the process can go on. A check reads a few rows of small tables. `ringback rekey`
- * waits about as long until all processes know the new key.
+ * Time between two checks of whether the process can continue. A check reads a few rows of small tables. `ringback
+ * rekey` waits about as long until all processes know the new key.
  */
 const FITNESS_CHECK_MS = 5 * SECOND_MS;
 /**
@@ -125,7 +125,7 @@ export function watchFitness({ store, clock, log, identity, keyRing }: FitnessDe
 	const outdated = Promise.withResolvers<Error>();
 	let problem: Error | null = null;
 	let cancel = (): void => undefined;
-	/** Number of changes of the sealing key that this process has adopted. */
+	/** Value of `sealing_key.changes` up to which this process has adopted changes, or null before the first check. */
 	let followed: number | null = null;
 
 	async function followKeys(): Promise<void> {
@@ -146,7 +146,7 @@ export function watchFitness({ store, clock, log, identity, keyRing }: FitnessDe
 			await followKeys();
 		},
 		onFailure(error) {
-			// A database that does not answer is reported by other parts of the service.
+			// Other errors mean that the database does not answer, which other parts of the service report.
 			if (!(error instanceof SchemaTooNewError || error instanceof UnknownSealingKeyError)) return;
 			problem = error;
 			log.error(
@@ -170,7 +170,6 @@ export function watchFitness({ store, clock, log, identity, keyRing }: FitnessDe
 	};
 }
 
-/** Returns the column of `processes` that says which keys a process knows. */
 function knownKeys({ ids }: KeyRing): string {
 	return ids.join(" ");
 }

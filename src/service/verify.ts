@@ -22,24 +22,25 @@ import { type KeySettings, readKeys } from "./sealing-keys.ts";
 import { openWorkplace } from "./workplace.ts";
 
 export interface CheckedDatabase {
-	/** Damage that SQLite found in its pages, or null on PostgreSQL, which checks its pages itself. */
+	/** Damage that SQLite found in the pages of the file, or null on PostgreSQL, which checks its pages itself. */
 	damage: readonly string[] | null;
 	schema: PresentSchema;
 	/** Reason why this program cannot work with the schema, or null. */
 	schemaProblem: string | null;
-	/** Result of the ledger's check, or null if this program cannot read the schema. */
+	/** Result of checking the ledger, or null if this program cannot read the schema. */
 	ledger: LedgerReport | null;
 	sealed: SealedCheck;
 }
 
-/** Result of opening all sealed values: signing secrets, authenticators, mails that wait, payment details, statements. */
+/**
+ * Result of opening all sealed values: signing secrets, authenticators, queued mails, payment details and statements.
+ */
 export interface SealedCheck {
 	total: number;
 	/** Number of values that none of the keys opens, or null if there is no key. */
 	unopened: number | null;
-	/** True if the keys are wrong: they open nothing, or not all signing secrets. */
+	/** True if the keys are wrong, because they open no value, or not all signing secrets. */
 	isWrongKey: boolean;
-	/** The keys that open at least one value. */
 	usedKeys: readonly Uint8Array[];
 }
 
@@ -104,9 +105,7 @@ function judgeKey(
 	return opened === null ? "another passphrase" : "opened";
 }
 
-/**
- * A file with the structure of a complete backup. Whether it is undamaged is only known after unpacking it.
- */
+/** File with the structure of a complete backup. It may still be damaged, which only unpacking shows. */
 export interface BackupFile extends BackupContents {
 	path: string;
 }
@@ -137,7 +136,6 @@ function describeDamage(path: string): string {
 	return `${path} is damaged or was cut: it is not as it was written. Copy it again, or take another backup.`;
 }
 
-/** A new file and the account that owns it. */
 export interface Draft {
 	path: string;
 	owner: Owner | null;
@@ -151,7 +149,6 @@ export async function unpack(backup: BackupFile, to: Draft, tell: Tell): Promise
 	if (!isWhole) throw new BackupError(describeDamage(backup.path));
 }
 
-/** Checks a SQLite file that no process uses. */
 export async function checkSqliteFile(
 	path: string,
 	keys: readonly Uint8Array[],
@@ -159,7 +156,7 @@ export async function checkSqliteFile(
 ): Promise<CheckedDatabase> {
 	tell("checking the database's pages");
 	const damage = findDamage(path);
-	// A damaged file is not read further, because the results would be meaningless.
+	// If the file is damaged, no further checks are made, because their results would be meaningless.
 	if (damage.length > 0) {
 		const schema = { version: 0, oldestProgram: 0, firstName: null, createdAtMs: null };
 		return { damage, schema, schemaProblem: "it cannot be read", ledger: null, sealed: NOTHING_SEALED };
@@ -172,7 +169,6 @@ export async function checkSqliteFile(
 	}
 }
 
-/** Checks a database, which may be in use. */
 export async function checkStore(
 	store: Store,
 	keys: readonly Uint8Array[],
@@ -221,7 +217,7 @@ async function checkSealed({ db }: Store, keys: readonly Uint8Array[]): Promise<
 	return { total, unopened, isWrongKey, usedKeys: keys.filter((key) => used.has(key)) };
 }
 
-/** Returns the keys in the settings, or those in the files beside the SQLite file. There may be none. */
+/** Returns the keys in the settings, or those in the files beside the SQLite file. The list may be empty. */
 export function findKeysFor(path: string, settings: KeySettings): Uint8Array[] {
 	return explainKeyFile(() => readKeys(settings, path));
 }

@@ -1,6 +1,5 @@
-// The resources that use cases, commands and pages share: the database, the sealing key, the HTTPS transport
-// and mail. A command opens them, does its work and closes them. The service opens them and listens for
-// requests.
+// Resources that use cases, commands and pages share: the database, the sealing key, the HTTPS transport and mail. A
+// command opens them, does its work and closes them. The service opens them and listens for requests.
 
 import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
@@ -38,7 +37,6 @@ export interface Workplace {
 	store: Store;
 	clock: SharedClock;
 	random: Random;
-	/** The modules that take part in changes of conversions. */
 	changes: ChangeModules;
 	log: Log;
 	/** Name of this process in its log and its metrics. */
@@ -53,7 +51,7 @@ export interface Workplace {
 	certificates: CertificateReader;
 	transport: Transport;
 	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
-	/** Sign-in with the company's account, or null if no provider is set. */
+	/** Sign-in with the company's account, or null if no identity provider is configured. */
 	companySignIn: CompanySignIn | null;
 	/** Queue of outgoing mails. A mail is stored first and sent in the background. */
 	mails: MailDispatcher;
@@ -67,7 +65,7 @@ export interface Workplace {
 }
 
 export interface OpenOptions {
-	/** Clock of the machine. Only tests replace it, and likewise `readTime` and the log. */
+	/** Clock of the machine. Only tests replace the clock, `readTime` and the log. */
 	clock?: Clock;
 	readTime?: () => Promise<number>;
 	log?: Log;
@@ -77,8 +75,8 @@ export interface OpenOptions {
 	 */
 	schema?: "migrate" | "inspect";
 	/**
-	 * Refuses a database that is missing or has no tables yet, instead of creating it. A command that works on stored data
-	 * would otherwise report success on an empty database, if DATABASE_URL is missing or wrong.
+	 * True to refuse a database that is missing or has no tables yet, instead of creating it. If DATABASE_URL is
+	 * missing or wrong, a command that works on stored data would otherwise report success on an empty database.
 	 */
 	mustExist?: boolean;
 	/** Called with the progress of a migration. By default the progress is logged. */
@@ -95,7 +93,7 @@ export interface ProcessName extends LogIdentity {
 /** Number of random bytes in an instance id. Eight hex digits are enough to keep processes apart. */
 const INSTANCE_BYTES = 4;
 
-/** The parts that exist before the service's address is known. */
+/** Parts that exist before the service's address is known. */
 export type OpenedParts = Omit<Workplace, "mails" | "publicUrl" | "mailer"> & { mailer: SmtpMailer | null };
 
 export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
@@ -147,7 +145,6 @@ export async function openParts(
 	const { mustExist = false } = options;
 	judgeFile(config.database, { mayCreate: schema === "migrate" && !mustExist, mustExist });
 	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
-	/** Opened resources, which are closed in reverse order. */
 	const opened = new AsyncDisposableStack();
 	opened.defer(() => store.close());
 	try {
@@ -159,11 +156,11 @@ export async function openParts(
 		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
-		// With another schema version the tables cannot be read by this program.
+		// If the database has another schema version, this program cannot read its tables.
 		const isReadable = schema !== "inspect" || migration.version === MIGRATIONS.length;
 		const sealed = isReadable ? await readNewestSealed(store.db) : [];
-		// A new key is created only if nothing is sealed in the database. Otherwise a new key would hide that the right one
-		// is missing.
+		// A new key is created only if the database contains no sealed values. Otherwise a new key would hide that the
+		// right key is missing.
 		const keyRing = openKeyRing(config, log, schema !== "inspect" && sealed.length === 0);
 		if (isReadable) await useKeyRing(store, keyRing, { sealed, log, mayWrite: schema !== "inspect" });
 		if (schema !== "inspect") await keepBrand(store, config.brand, log);
@@ -220,8 +217,9 @@ function openLog(config: Config, { log }: OpenOptions, { instance, role, version
 }
 
 /**
- * Throws if a SQLite file is not what it must be. A missing file is accepted only if a database may be created, and an empty
- * one also if nothing needs stored data. A file that SQLite did not write is always refused, because it may be precious.
+ * Throws if a SQLite file is not in the required state. A missing file is accepted only if a database may be created.
+ * An empty file is accepted, too, if nothing needs stored data. A file that SQLite did not write is always refused,
+ * because it may contain precious data.
  */
 function judgeFile(
 	database: DatabaseSetting,
@@ -239,7 +237,6 @@ function judgeFile(
 	);
 }
 
-/** Throws if the database has no tables of this program. */
 async function refuseEmpty({ db }: Store): Promise<void> {
 	const { version } = await findSchema(db);
 	if (version > 0) return;
@@ -249,8 +246,8 @@ async function refuseEmpty({ db }: Store): Promise<void> {
 }
 
 /**
- * Throws if DATABASE_URL and RINGBACK_DATABASE_DIRECT_URL lead to different databases. It must run before
- * anything is created or read, which could otherwise happen in the wrong database.
+ * Throws if DATABASE_URL and RINGBACK_DATABASE_DIRECT_URL lead to different databases. This check must run before
+ * anything is created or read, because otherwise that could happen in the wrong database.
  */
 async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
 	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
@@ -258,8 +255,8 @@ async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Pr
 }
 
 /**
- * Stores the brand. The setting takes precedence over the stored brand. A warning is logged if shops already
- * use another brand.
+ * Stores the brand of the setting, which takes precedence over the stored brand. If shops already use another brand,
+ * a warning is logged.
  */
 async function keepBrand(store: Store, brand: string | null, log: Log): Promise<void> {
 	const fixedBrand = brand === null ? null : await keepGivenBrand(store, brand);
@@ -277,8 +274,8 @@ async function openMailer(smtpUrl: string, mailFrom: string): Promise<SmtpMailer
 }
 
 /**
- * Prepares the sign-in with the company's account without any request, so that a provider that is down does not
- * stop the service. The library is imported only if a provider is set.
+ * Prepares the sign-in with the company's account without any request, so that a provider that is down does not stop
+ * the service. The library is imported only if a provider is configured.
  */
 async function openCompanySignIn(config: Config): Promise<CompanySignIn | null> {
 	const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;

@@ -25,17 +25,15 @@ import { minuteIn } from "#core/domain/zone-day.ts";
 import type { DiskSpace } from "#core/ports.ts";
 import type { SystemReading } from "#core/store/queries/system.ts";
 
-/** The facts that the checks examine. */
 export interface WatchedState extends SystemReading {
 	nowMs: number;
 	/**
-	 * Time that is used to judge which processes are silent. It is the current time, except during an outage of
-	 * the database and for a minute after it. No process can report during an outage, and all of them would
-	 * seem silent.
+	 * Time that is used to judge which processes are silent. It is the current time, except during an outage of the
+	 * database and for a minute after it. No process can report during an outage, so all of them would seem silent.
 	 */
 	processesAtMs: number;
 	settings: WarningSettings;
-	/** Host under which people open the service, if it is known. */
+	/** Host under which people open the service, or undefined if it is unknown. */
 	host: string | undefined;
 	sightings: readonly Sighting[];
 	/**
@@ -135,10 +133,7 @@ export function findWarnings(state: WatchedState): Warning[] {
 	return CHECKS.flatMap(({ kind, find }) => [find(state) ?? []].flat().map((found) => ({ kind, ...found })));
 }
 
-/**
- * Returns true for problems that do not disappear by themselves. Their warnings are logged as soon as they
- * are found.
- */
+/** Returns whether the problem does not disappear by itself, so that its warning is logged at once. */
 export function isLasting({ kind }: Warning): boolean {
 	return CHECKS.some((check) => check.kind === kind && check.mendsItself !== true);
 }
@@ -173,7 +168,7 @@ function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
 	};
 }
 
-/** Chores that do not run without a mail server. They are not reported as late then. */
+/** Chores that do not run without a mail server, and are not reported as late in that case. */
 const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails", "sale_mails"];
 
 export function findLateChores({ chores, settings, nowMs }: WatchedState): readonly ChoreRecord[] {
@@ -183,8 +178,8 @@ export function findLateChores({ chores, settings, nowMs }: WatchedState): reado
 }
 
 /**
- * Finds late and failing chores. If no worker runs, only failing chores are reported, because the missing
- * worker has a warning of its own.
+ * Finds late and failing chores. If no worker runs, only failing chores are reported, because there is a separate
+ * warning about the missing worker.
  */
 function findChores(state: WatchedState): Found {
 	const hasWorker = alive(state).some(({ role }) => role !== "web");
@@ -348,7 +343,7 @@ function findOldBackup(state: WatchedState): Found {
 	};
 }
 
-/** Finds an installation that was never backed up, except a new one. */
+/** Finds an installation that was never backed up. A new installation is not reported. */
 function findMissingBackup(state: WatchedState): Found {
 	const { backups, createdAtMs, nowMs } = state;
 	const limitMs = oldBackupMs(state);
@@ -393,7 +388,6 @@ const CERTIFICATE_CURES = {
 		"Callbacks to shops whose certificates are issued by this authority fail without it, and so does sign-in at an identity provider that uses it. Put the authority's new certificate into the file and restart every process.",
 } as const;
 
-/** Finds certificates that have ended, end soon, or are for another host. */
 function findCertificates({ certificates, nowMs, timeZone }: WatchedState): Found {
 	return certificates.flatMap((reading) => {
 		const state = judgeCertificate(reading, nowMs);
@@ -419,7 +413,7 @@ function findProxies({ sightings }: WatchedState): Found {
 		}));
 }
 
-/** Finds an identity provider that could not be used in the last sign-in with the company's account. */
+/** Finds an identity provider that failed at the last sign-in with the company's account. */
 function findProvider({ sightings, timeZone }: WatchedState): Found {
 	return sightings.flatMap((sighting) =>
 		sighting.kind === "provider_unavailable"
@@ -431,7 +425,7 @@ function findProvider({ sightings, timeZone }: WatchedState): Found {
 	);
 }
 
-/** Finds plain HTTP in PUBLIC_URL and in requests of staff. */
+/** Finds plain HTTP in PUBLIC_URL or in requests of staff. */
 function findPlainHttp({ settings: { publicUrl }, sightings }: WatchedState): Found {
 	const configured = publicUrl === null ? null : new URL(publicUrl);
 	const isPlain = configured !== null && configured.protocol !== "https:" && isPublicHost(configured.host);

@@ -19,32 +19,30 @@ import { type Loop, startLoop } from "./loop.ts";
 
 export type Work = (isStopping: () => boolean) => Promise<unknown>;
 
-/** The dependencies of every chore. */
 export interface ChoreDeps {
 	store: Store;
 	clock: Clock;
 	log: Log;
 }
 
-/** The dependencies of the chores of modules. */
 export interface ModuleChoreDeps extends ChoreDeps, ConversionsDeps, AccountsDeps, TellDeps {}
 
-/** A chore of a module. Its interval and its sentence are in core/domain/chore.ts. */
+/** Chore of a module. Its interval and its sentence are in core/domain/chore.ts. */
 export interface ModuleChore {
 	name: ChoreName;
-	/** The processes that run it: all of them, or those that deliver callbacks. */
+	/** Kind of processes that run the chore: all processes, or only those that deliver callbacks. */
 	runsIn: "every process" | "delivery";
-	/** True if the chore is not started without a mail server. */
+	/** True if the chore must not start without a mail server. */
 	needsMail?: true;
-	/** Returns the work of one run. A process calls `prepare` once, when it starts. */
+	/** Returns a function that does the work of one run. A process calls `prepare` once, when it starts. */
 	prepare(deps: ModuleChoreDeps): Work;
 }
 
 export interface ChoresDeps extends ModuleChoreDeps {
 	retentionDays: number;
-	/** Years for which statements of erased partners keep their parties. */
+	/** Number of years for which statements of erased partners keep the data of their parties. */
 	statementYears: number;
-	/** The rules of the core and of all modules, in the order in which they run. */
+	/** Rules of the core and of all modules, in the order in which they run. */
 	pruneRules: readonly PruneRule[];
 	moduleChores: readonly ModuleChore[];
 }
@@ -55,9 +53,7 @@ export interface Chores {
 	stop(): Promise<void>;
 }
 
-/**
- * Time between two checks of whether an uncertain clock has become reliable, so that a chore may run again.
- */
+/** Time between two checks of whether an uncertain clock has become reliable, so that chores may run again. */
 const SURE_LOOK_MS = 5 * SECOND_MS;
 /**
  * Minimum time between two stored successes of a chore. It is well below two minutes, the shortest time after
@@ -69,7 +65,6 @@ const AGAIN_AFTER_MS = 5 * SECOND_MS;
 /** Maximum length of a stored error, so that it fits on one line of a page. */
 const MAX_ERROR_LENGTH = 200;
 
-/** Starts the chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
 	const { store, clock, mails } = deps;
 	// While callbacks are held, no shop can answer, so notices about failures must wait, too.
@@ -115,12 +110,11 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 }
 
 export interface ModuleChores {
-	/** Runs the chore now, if this process runs it. */
 	wake(name: ChoreName): void;
 	stop(): Promise<void>;
 }
 
-/** Starts the chores of modules that belong to this kind of process. */
+/** Starts the chores of modules that run in this kind of process. */
 export function startModuleChores(
 	deps: ModuleChoreDeps,
 	chores: readonly ModuleChore[],
@@ -167,14 +161,14 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 			});
 	}
 
-	/** Stores a result only every 20 seconds, because a repeated success says nothing new. */
+	/** Stores a result at most every 20 seconds, because a repeated success is no news. */
 	function saveNowAndThen(step: ChoreStep): void {
 		if (clock.nowMs() - savedAtMs >= SAVED_EVERY_MS) save(step);
 	}
 
 	async function run(isStopping: () => boolean): Promise<void> {
 		if (!clock.isSure()) return;
-		// The start of the first run is stored. Otherwise a chore that hangs in its first run would never count
+		// The start of the first run is stored, because a chore that hangs in its first run would otherwise never count
 		// as late.
 		if (!hasRun) save("begun");
 		hasRun = true;

@@ -1,9 +1,8 @@
-// The state of the installation as this process knows it: the facts that it last read about the other
-// processes, and the problems that requests reveal. The checks examine this state every few seconds. A
-// problem is logged when it begins and when it is over.
+// State of the installation as this process knows it: the facts that it last read about the other processes, and the
+// problems that requests reveal. The checks examine this state every few seconds. A problem is logged when it begins
+// and when it is over.
 //
-// Only requests of staff are examined, because a shop's users may have a proxy of their own, or send false
-// headers.
+// Only requests of staff are examined, because a shop's users may have their own proxy or send false headers.
 
 import type { CertificateReading } from "#core/domain/certificate.ts";
 import { SILENT_AFTER_MS } from "#core/domain/process.ts";
@@ -24,7 +23,6 @@ export interface InstallationWatch {
 	note(arrival: Arrival): void;
 	/** Records whether the identity provider could be used in a sign-in with the company's account. */
 	reportProvider(issuer: string, isAvailable: boolean): void;
-	/** Returns the facts as they were last read. */
 	state(): WatchedState;
 	/** Returns the warnings to show on a page that staff opened with this request. */
 	warningsFor(request: Pick<Arrival, "host">): Warning[];
@@ -40,12 +38,10 @@ export interface InstallationWatchDeps {
 	clock: Pick<Clock, "nowMs">;
 	log: Log;
 	settings: WarningSettings;
-	/** Host and port on which the service listens. */
 	host: string;
 	clockOffsetMs: () => number | null;
 	readSystem: () => Promise<SystemReading>;
 	readDisk: () => Promise<DiskSpace | null>;
-	/** Returns the certificates as they were last read. */
 	readCertificates: () => readonly CertificateReading[];
 }
 
@@ -57,8 +53,8 @@ export const WATCH_INTERVAL_MS = 15 * SECOND_MS;
 /** Time after which a problem that a request revealed counts as over, if no further request reveals it. */
 const FORGOTTEN_AFTER_MS = HOUR_MS;
 /**
- * Maximum number of remembered problems. When there are more, the oldest is dropped. An honest installation
- * has only a few host names and proxies.
+ * Maximum number of remembered problems. If there are more, the oldest is dropped. An honest installation has only a
+ * few host names and proxies.
  */
 const MAX_REMEMBERED = 16;
 
@@ -137,9 +133,9 @@ function keyOf({ kind, where }: Sighting): string {
 }
 
 /**
- * Creates a function that returns the time for judging which processes are silent. This is the time of the
- * last reading, made while the database had been reachable for long enough for every process to report.
- * Without this rule, all processes would seem silent after an outage.
+ * Creates a function that returns the time for judging which processes are silent. This is the time of the last
+ * reading that was made while the database had been reachable for long enough for every process to report. With the
+ * current time, all processes would seem silent after an outage.
  */
 function createProcessesTime() {
 	let ms: number | null = null;
@@ -149,8 +145,7 @@ function createProcessesTime() {
 			return ms;
 		},
 		readingSucceeded(nowMs: number): void {
-			// At the first reading no outage is known, so the database counts as having been reachable for long
-			// enough.
+			// At the first reading, no outage is known, so the database counts as having been reachable for long enough.
 			reachableSinceMs ??= ms === null ? nowMs - SILENT_AFTER_MS : nowMs;
 			if (nowMs - reachableSinceMs >= SILENT_AFTER_MS) ms = nowMs;
 		},
@@ -165,7 +160,7 @@ function createWarningLog(log: Log): (warnings: readonly Warning[]) => void {
 	const logged = new Map<string, Warning>();
 	let foundBefore: ReadonlySet<string> = new Set();
 	return (warnings) => {
-		// If several hosts or proxies cause the same warning, only one is logged. Otherwise invented host names
+		// If several hosts or proxies cause the same warning, only one of them is logged. Otherwise invented host names
 		// could fill the log.
 		const found = new Map(warnings.map((warning) => [`${warning.kind} ${warning.about ?? ""}`, warning]));
 		for (const [key, warning] of found) {

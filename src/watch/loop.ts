@@ -16,7 +16,7 @@ export interface LoopOptions {
 	everyMs: number | (() => number);
 	/** Time from the end of a failed run to the start of the next. The default is `everyMs`. */
 	againAfterMs?: number;
-	/** Time before the first run; 0 by default. */
+	/** Time before the first run. The default is 0. */
 	firstAfterMs?: number;
 	run(isStopping: () => boolean): Promise<unknown>;
 	/** Handles the error of a run. The next run follows as usual. */

@@ -22,7 +22,6 @@ export interface Metrics {
 	/** Adds the series about the service. It is called once, when the service has started. */
 	describe(service: WatchedService): void;
 	answer(): Promise<Response>;
-	/** Returns the names and meanings of all series, without reading their values. */
 	listSeries(): readonly { name: string; help: string }[];
 }
 
@@ -115,8 +114,8 @@ type Value = number | null | undefined;
 type Labelled = Iterable<readonly [label: string, value: Value]>;
 
 /**
- * Functions that add series. Their values are read at each scrape. `gauges` and `counters` add one series for
- * each value of a label.
+ * Functions that add series whose values are read at each scrape. `gauges` and `counters` add one series for each
+ * value of a label.
  */
 interface Series {
 	gauge(name: string, help: string, read: () => Value): void;

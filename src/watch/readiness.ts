@@ -65,7 +65,7 @@ export function createReadiness({ store, clock, log, onUsable }: ReadinessDeps):
 	/** Time of the last failed check, or null if no check has failed since the database was last usable. */
 	let failedAtMs: number | null = null;
 	let checking: Promise<DatabaseState> | null = null;
-	/** Monotonic time at which the last finished check began, or null before the first one. */
+	/** Monotonic time at which the last finished check began, or null before the first check. */
 	let checkedAtMs: number | null = null;
 
 	async function ask(): Promise<DatabaseState> {
