@@ -1,7 +1,6 @@
 // Program that measures the limit of the machine. It signs and POSTs over reused connections with the
-// service's HTTP client, and stores nothing. It is written to be as fast as possible, with a cached key,
-// one-shot hashes, a header array, one handler object per connection and no client timers. Arguments: URL, CA
-// file, requests, connections. Prints {"perSecond":…,"cpuMicros":…}.
+// service's HTTP client as fast as possible, and stores nothing. Arguments: URL, CA file, requests,
+// connections. Prints {"perSecond":…,"cpuMicros":…}.
 
 import { readFileSync } from "node:fs";
 import type { Client, Dispatcher } from "undici";

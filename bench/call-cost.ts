@@ -52,7 +52,10 @@ export function readPostgresMicros(databaseUrl: string): Promise<number> {
 	});
 }
 
-/** Returns the total, and on PostgreSQL also the parts of the service and of the server. */
+/**
+ * Returns the figure of the total cost. On PostgreSQL it also returns the shares of the service and of the
+ * server.
+ */
 export function costFigures(what: string, costs: readonly CallCost[]): Figure[] {
 	const figure = (name: string, rounds: readonly number[]): Figure => ({
 		what: `${what}: processor time${name}`,

@@ -21,7 +21,7 @@ export interface ColdReport {
 	lastAtMs: number;
 	/** Number of connections whose handshake was completed. */
 	connections: number;
-	/** Number of those that resumed a session. */
+	/** Number of connections that resumed a TLS session. */
 	resumed: number;
 }
 

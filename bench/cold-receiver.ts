@@ -1,6 +1,6 @@
-// Plays many shops, each with a host name and certificates of its own, and their name server. A shop answers 204 and
-// closes the connection, which it announces with "connection: close" for every second answer only. The hosts have an RSA or a P-256 key and speak TLS 1.2 or 1.3, in all
-// four combinations. Argument: number of hosts.
+// Plays many shops, each with a host name and certificates of its own, and their name server. A shop answers
+// 204 and closes the connection, which only every second answer announces with "connection: close". The hosts
+// have an RSA or a P-256 key and speak TLS 1.2 or 1.3, in all combinations. Argument: number of hosts.
 
 import { createSecureContext, createServer, type SecureContext, type TLSSocket } from "node:tls";
 import { portOf } from "../test/support/port-of.ts";

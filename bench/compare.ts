@@ -39,7 +39,7 @@ export async function compareCheckouts(
 			] as const;
 		}),
 	);
-	// A run that fails must not leave the other one behind, which still uses the databases.
+	// If one run fails, the other one must still end, because it uses the databases.
 	await Promise.allSettled(runs.values());
 	const [before = [], now = []] = await Promise.all([runs.get("before"), runs.get("now")]);
 	for (const { what, unit, value } of before) {
@@ -57,7 +57,10 @@ export async function compareCheckouts(
 
 type RunInTurns = <Answer>(work: (beginPhase: () => Promise<void>) => Promise<Answer>) => Promise<Answer>;
 
-/** Returns a function that starts work of which only one runs at a time. `beginPhase` lets those that wait go first. */
+/**
+ * Returns a function that runs one piece of work at a time. `beginPhase` lets the waiting pieces of work go
+ * first.
+ */
 function createTurns(): RunInTurns {
 	let lastTurn: Promise<void> = Promise.resolve();
 	const waitForTurn = async (): Promise<() => void> => {

@@ -1,5 +1,6 @@
-// Each order is reported by the pixel and by the shop's server at the same moment, over 32 pairs of kept connections.
-// Every order must end as one recorded conversion with the amount of the server, whichever report was stored first.
+// Reports each order by the pixel and by the shop's server at the same moment, over 32 pairs of kept
+// connections. Every order must end as one recorded conversion with the amount of the server, whichever
+// report was stored first.
 
 import { runChild } from "./child-process.ts";
 import type { Database } from "./database.ts";
@@ -10,7 +11,7 @@ import { countRows, expectCounts } from "./stored-rows.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
-/** The generator is the proxy that forwards the addresses of the browsers. */
+/** The generator acts as the proxy that forwards the addresses of the browsers. */
 const PROXY = { RINGBACK_TRUSTED_PROXIES: "127.0.0.0/8" };
 
 interface PairScale {

@@ -30,7 +30,7 @@ export function rate(what: string, rounds: readonly number[]): Figure {
 	return { what, value: best(rounds), unit: "a second", goal: null, rounds };
 }
 
-/** Returns the shortest of the times, because in that round the machine was disturbed least. */
+/** Returns a figure with the shortest of the times, because in that round the machine was disturbed least. */
 export function wait(what: string, rounds: readonly number[], goal: Goal | null = null): Figure {
 	return { what, value: least(rounds), unit: "ms", goal, rounds };
 }

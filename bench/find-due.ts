@@ -1,6 +1,6 @@
-// Measures how long an engine takes to find due deliveries, in three steps. When the engine gets a slot, and
-// once a minute as a check, it reads the first due row of each receiver. In each pass it finds in memory
-// which receivers are due. Then it reads the first rows of those receivers.
+// Measures the three steps in which an engine finds due deliveries. It reads the first due row of each
+// receiver, when it gets a slot and once a minute. In each pass it finds in memory which receivers are due,
+// and reads the first rows of those receivers.
 
 import { DueTimes } from "#core/callbacks/due-times.ts";
 import { SendBuffer } from "#core/callbacks/send-buffer.ts";

@@ -1,7 +1,6 @@
-// Sends requests over reused connections, one at a time on each, either as fast as they are answered or at a
-// fixed rate. At a fixed rate, the wait of a request counts from the time at which it was due. A server that
-// stalls is therefore charged for all requests that were due during the stall. The generator uses plain
-// sockets, so that the service gets most of the machine. Prints a LoadAnswer.
+// Sends requests over reused connections, one at a time on each, as fast as they are answered or at a fixed
+// rate. At a fixed rate, the wait of a request counts from its due time, so a server that stalls is charged
+// for all requests that were due during the stall. Prints a LoadAnswer.
 
 import { connect, type Socket } from "node:net";
 import { percentile } from "./figures.ts";

@@ -1,7 +1,6 @@
-// L1 measures how long every page takes in a network with a million conversions, as many credits and two
-// million deliveries, on SQLite and on two versions of PostgreSQL. The lists of conversions are measured for
-// every status, event type and sort order, including those without rows. On PostgreSQL they are measured
-// again without statistics.
+// L1 measures how long every page takes in a network with a million conversions, on SQLite and on two
+// versions of PostgreSQL. The lists of conversions are measured for every status, event type and sort order,
+// even if they are empty. On PostgreSQL they are measured again without statistics.
 
 import { sql } from "kysely";
 import { EVENT_TYPES, STATUSES } from "#core/domain/conversion.ts";

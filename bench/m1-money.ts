@@ -125,7 +125,7 @@ interface Issued {
 	/** Time from the start until the last statement. */
 	issueMs: number;
 	largestMb: number;
-	/** Sales that were reported meanwhile. */
+	/** Figures of the sales that were reported while the statements were issued. */
 	beside: LoadAnswer[];
 }
 

@@ -1,7 +1,6 @@
-// `npm run bench [-- W1 W4] [-- --short]` measures all figures in one run. The two sides of a ratio
-// alternate, and the best of several rounds counts. It prints the table and writes bench/results/latest.json.
-// With --service and --rounds it compares two checkouts. It uses loopback only, and the number of requests is
-// limited.
+// `npm run bench [-- W1 W4] [-- --short]` measures the figures, prints a table and writes
+// bench/results/latest.json. The two sides of a ratio alternate, and the best of several rounds counts. With
+// --service and --rounds it compares two checkouts.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

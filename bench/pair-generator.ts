@@ -1,7 +1,7 @@
-// Reports each order twice at the same moment over two connections: by the pixel, as the customer's browser does, and
-// by a signed call of the shop's server. A pair of connections takes the next order when both calls are answered. A
-// server's call that is answered 503 is signed and sent again. Prints a LoadAnswer about the calls of the server.
-// Arguments: URL, file with the shops, orders, pairs of connections, prefix of the order ids.
+// Reports each order twice at the same moment: by the pixel, as a customer's browser does, and by a signed
+// call of the shop's server, which is sent again if it is answered 503. A pair of connections takes the next
+// order when both calls are answered. Prints a LoadAnswer. Arguments: URL, file with the shops, orders,
+// pairs, prefix of the order ids.
 
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";

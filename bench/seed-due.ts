@@ -9,7 +9,7 @@ import type { Store } from "#core/store/store.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
-/** What a partner's event has besides the fields of a shop's event. */
+/** Fields of a partner's event that a shop's event does not have. */
 const SAMPLE_CREDIT = {
 	partnerId: "ptn_1",
 	linkId: null,

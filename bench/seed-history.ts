@@ -43,7 +43,7 @@ export async function seedHistory(db: Db, history: History, say: (line: string) 
 			${sql.lit(hour)} - i * cast(${sql.lit(HOUR_MS)} as bigint), 900, 9 from n`.execute(db);
 }
 
-/** Returns statements that both databases understand. */
+/** Returns SQL statements that work on both databases. */
 function statementsFor({ conversions, large, small, endsAtMs }: History, first: number, last: number): Sql[] {
 	const stepMs = Math.floor((DAYS * DAY_MS) / conversions);
 	const numbers = countTo(first, last);

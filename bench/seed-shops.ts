@@ -64,7 +64,8 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 		created_at_ms: nowMs,
 	});
 	await setUrl(trx, id, url, nowMs);
-	// Without this, the service reads the brand from the database for every call, and sends no callback.
+	// Without a fixed brand, the service reads the brand from the database for every call, and sends no
+	// callback.
 	await fixBrand(trx, { public_id });
 	const secret = `rbs_${random.hex(32)}`;
 	const sealed = sealSecret(BENCH_SEALING_KEY, receiver_id, secret, random.bytes(SEALING_IV_BYTES));

@@ -1,10 +1,6 @@
 // W10 measures how fast an engine finds due deliveries if 20,000 programmes wait and a million rows are
-// queued. In each pass, the engine finds in memory which programmes are due. This step has a goal in
-// milliseconds. Two other steps are measured separately. One is reading the first due rows from the queue,
-// which happens when the engine gets a new slot and once a minute. The other is reading the rows that a pass
-// has chosen. On PostgreSQL, both reads are measured again after half of the rows were delivered while
-// another connection held a snapshot open, as a dump does. Reading the first due rows may then take at most
-// twice as long.
+// queued. On PostgreSQL, the reads of the queue are measured again while another connection holds a snapshot
+// open, as a dump does.
 
 import pg from "pg";
 import { type Database, withStore } from "./database.ts";

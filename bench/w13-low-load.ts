@@ -1,9 +1,6 @@
-// W13 reports a few sales of many shops on PostgreSQL, with one delivering process and with two. Two
-// processes get the sales in turn, so half of the sales reach the process that does not send to their shop.
-// It measures the first callback, from posting the sale until the request reaches the shop. The measurement
-// does not start at the answer, because a process that sends right after the commit is often faster than the
-// answer. Every shop reports a sale before the measurement, so that the processes know all shops. At the end,
-// one of the two processes is killed under the same load.
+// W13 reports a few sales of many shops on PostgreSQL, to one delivering process and then to two in turn. It
+// measures the time from posting a sale until its callback reaches the shop, which is often earlier than the
+// answer. At the end, one of the two processes is killed under the same load.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { withStore } from "./database.ts";

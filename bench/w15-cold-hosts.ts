@@ -1,7 +1,6 @@
-// W15 delivers callbacks to 2,000 shops, each with a host name and certificates of its own, to which no connection is open.
-// Each shop gets one callback at a time. The first one needs a full TLS handshake, and the later ones may resume the session.
-// It is compared with a program that only signs, connects and posts (cold-loop.ts), in the same mode. A second part reports
-// sales to the same process, alone and while the shops are served.
+// W15 delivers callbacks to 2,000 shops with a host name and certificates of their own, to which no
+// connection is open. The first callback of a shop needs a full TLS handshake, and later ones may resume the
+// session. The limit is cold-loop.ts. A second part reports sales, alone and while callbacks are delivered.
 
 import { runColdLoop } from "./cold-loop-process.ts";
 import { type ColdReceiver, startColdReceiver } from "./cold-receiver-process.ts";
@@ -24,7 +23,9 @@ const SALE_CONNECTIONS = 2;
 const SALES_PER_SECOND = 50;
 /** Maximum processor time of a delivery to a host whose session is resumed, in microseconds. */
 const MOST_MICROS = 1_100;
-/** The service may be slower than the loop by a fifth at most. */
+/**
+ * Minimum rate of the service as a share of the loop's rate. The service may be slower by a fifth at most.
+ */
 const REACH = 0.83;
 const MAX_SALE_SLOWDOWN = 2;
 
@@ -199,7 +200,7 @@ function between(from: Mark, to: Mark): Served {
 	};
 }
 
-/** Reports sales at a steady rate, alone and while callbacks are delivered for as long. */
+/** Reports sales at a steady rate, first alone, and then for the same time while callbacks are delivered. */
 function measureSales(
 	kind: Database,
 	{ hosts, sales, passes }: ColdScale,

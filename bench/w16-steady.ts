@@ -13,7 +13,7 @@ import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
 const SHOPS = 100;
-/** Longest wait for an answer that 99 of 100 callers may have, at the middle rate. */
+/** Goal at the middle rate. At most one of 100 callers may wait longer than this for an answer. */
 const REACH = { perSecond: 100, answerMs: 10 } as const;
 
 interface SteadyScale {

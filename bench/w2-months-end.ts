@@ -1,8 +1,6 @@
-// W2 approves recorded conversions whose approval window ends at the same time, and delivers their callbacks.
-// It is compared with the "bare loop" (bare-loop.ts), a program that only signs and posts, and so shows the
-// limit of the machine. It measures the time from the first request at the receiver until the last result is
-// stored. A second measurement has a partner for each conversion, which is told of the approval as well. A third one
-// has 2,000 shops with a host name each, to which no connection is open.
+// W2 approves recorded conversions whose approval windows end at the same time, and delivers their callbacks.
+// It is compared with the "bare loop" (bare-loop.ts), which only signs and posts. Two more measurements have
+// a partner for each conversion, and 2,000 shops with a host name each.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { startColdReceiver } from "./cold-receiver-process.ts";

@@ -1,7 +1,6 @@
-// W6 sends signed POST /v1/conversions requests, each of which is a new sale with a callback and is stored
-// before the answer. It is compared with a server that only checks the signature. Nothing is delivered at the
-// same time, because the process has the role web. A second run sends a hundred sales a second to the same
-// process, because a call costs more when few of them share a transaction.
+// W6 sends signed POST /v1/conversions requests, each of which is a new sale that is stored before the
+// answer. It is compared with a server that only checks the signature. A second run sends a hundred sales a
+// second, because a call costs more when few calls share a transaction.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,7 +1,6 @@
 // W9 runs W1 on PostgreSQL with two service processes, compared with one. Nothing may be sent twice, and no
 // shop may see more requests at once than its limit. The receiver takes five milliseconds to answer, so that
-// requests of one shop can overlap. All deliveries become due after the processes have shared the slots,
-// because the time for the sharing is not measured.
+// requests of one shop can overlap.
 
 import { HOUR_MS } from "#core/domain/time.ts";
 import { withStore } from "./database.ts";

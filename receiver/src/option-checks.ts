@@ -44,7 +44,8 @@ export function findSecretFault(secret: string): string | undefined {
 		return "secret has a line break in it: give each secret as it was shown, several with a comma between them.";
 	}
 	if (secret.startsWith("rbk_")) return "secret is an API key, rbk_…: give the signing secret, rbs_…";
-	// It has quotation marks, a backslash or a second secret with it, or its end is missing.
+	// The text has something besides the secret, such as quotation marks or a second secret, or the end of the
+	// secret is missing.
 	if (secret.includes("rbs_") && !issuedForm.test(secret) && !testForm.test(secret)) {
 		return "secret is not rbs_ and 64 hexadecimal digits: give it exactly as it was shown, several with a comma between them.";
 	}

@@ -8,7 +8,9 @@ import { type PostbackRequest, readRequest } from "./request.ts";
 import { judgeGenuine } from "./verify.ts";
 import type { AnnouncedStatus, EventName, EventType, OrLater, Reason } from "./words.ts";
 
-/** What a callback tells a partner about a sale that is credited to it. It never has an order ID. */
+/**
+ * Content of a callback to a partner about a sale that is credited to the partner. It never has an order ID.
+ */
 export type PartnerEvent = {
 	readonly event: EventName;
 	readonly conversionId: string;
@@ -29,7 +31,7 @@ export type PartnerEvent = {
 	readonly sub2: string | null;
 	readonly sub3: string | null;
 	readonly test: boolean;
-	/** Times are ISO 8601 in UTC. */
+	/** Time of the click. All times are ISO 8601 in UTC. */
 	readonly clickedAt: string | null;
 	readonly occurredAt: string;
 	readonly sentAt: string;

@@ -19,8 +19,8 @@ const freshMs = 3_600_000;
 const retryMs = 60_000;
 
 /**
- * Returns a function that returns the newest known terms. It never waits: if the terms are old, it starts to read
- * them and returns those that it has.
+ * Returns a function that returns the newest known terms. The returned function never waits. If the terms are
+ * old, it starts to read them, and returns the terms that it has.
  */
 export function followProgramme(
 	client: Pick<Client, "programme">,

@@ -66,7 +66,7 @@ type WebClickResponse = { readonly headers: { append(name: string, value: string
 const defaultTerms: ClickTerms = { parameter: "rbclick", days: 30 };
 const secondsOfDay = 86_400;
 const domainForm = /^(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{1,63}$/;
-/** Form of one click ID. The service ignores anything else, so it is not kept. */
+/** Form of one click ID. The service ignores any other text, so other texts are not stored in the cookie. */
 const clickForm = /^[A-Za-z0-9_-]{1,199}$/;
 
 /**

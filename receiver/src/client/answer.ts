@@ -12,13 +12,16 @@ export type ReadAnswer<Value> = (json: unknown, hidden: readonly string[]) => Pa
 export type Decided<Outcome extends string> = {
 	readonly outcome: Outcome;
 	readonly conversion: Conversion;
-	/** How a partner was credited, or why none was. Present for a sale in a programme with partners. */
+	/**
+	 * Word that says how a partner was credited, or why nobody was. Present for a sale in a programme with
+	 * partners.
+	 */
 	readonly credit?: string;
 	/**
 	 * Fields in which a repeated sale (`DUPLICATE`) differs from the stored conversion, which stays unchanged.
 	 */
 	readonly differs?: readonly string[];
-	/** The refund, if the decision is one. */
+	/** The refund, if the decision is a refund. */
 	readonly refund?: RecordedRefund;
 };
 

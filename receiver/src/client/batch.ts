@@ -16,8 +16,8 @@ import { type Decision, type Sale, writeJson } from "./report.ts";
 import { isWorthAnotherTry } from "./retry.ts";
 
 /**
- * Result of one item. An item that is `unavailable` should be sent again, and one that is `misconfigured` after
- * the setting was corrected. One that is `refused` would be refused again.
+ * Result of one item. Send an `unavailable` item again, and a `misconfigured` item after the setting was
+ * corrected. A `refused` item would be refused again.
  */
 export type BatchResult<Outcome extends string> =
 	| ({ readonly ok: true } & Decided<Outcome>)

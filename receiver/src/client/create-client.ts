@@ -88,7 +88,7 @@ const readReversed = readDecided(["REVERSED"]);
 
 /** Form of the service's ids. Any other text in a path could change the address of the request. */
 const idForm = /^\w{1,64}$/;
-/** Largest page size that the service allows. It needs the fewest requests. */
+/** Largest page size that the service allows. With this size, a list needs the fewest requests. */
 const largestPage = 200;
 
 /** Creates a client. Throws if the URL, key, secret or another option cannot be valid. */

@@ -93,8 +93,8 @@ export type Aborted = {
 };
 
 /**
- * A failed call. If `retryable` is true, the same call can succeed later, so a queue keeps the call and repeats
- * it. It is false only if the data of the call was refused.
+ * A failed call. If `retryable` is true, the same call can succeed later, so a queue keeps the call and
+ * repeats it. `retryable` is false only if the data of the call was refused.
  */
 export type CallFailure = Refused | Misconfigured | Unreachable | Unavailable | Unexpected | Aborted;
 

@@ -43,8 +43,8 @@ export type Difference =
 export type ReconcileOptions = {
 	readonly client: Pick<Client, "conversions" | "allConversions">;
 	/**
-	 * The shop's orders. Give all that were placed or changed since `since`. Older ones may be among them, but each
-	 * order that the service does not list costs a request.
+	 * The shop's orders. Give all orders that were placed or changed since `since`. Older orders may be among
+	 * them, but each order that the service does not list costs a request.
 	 */
 	readonly orders: Iterable<ShopOrder> | AsyncIterable<ShopOrder>;
 	/**
@@ -80,7 +80,8 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciliati
 	const { client, orders, includeTests = false, signal } = options;
 	const since = readSince(options.since);
 	const conversions = new Map<string, Conversion>();
-	// Conversions that have not changed since they were recorded are not in the list of changes.
+	// The list of changes lacks conversions that have not changed since they were recorded, so two lists are
+	// read.
 	for (const query of [{ recordedFrom: since }, { changedFrom: since }]) {
 		for await (const listed of client.allConversions(query, { signal })) {
 			if (!listed.ok) return listed;

@@ -30,8 +30,8 @@ export type Sale = {
 	/** Coupon code that the customer used. */
 	readonly couponCode?: string | undefined;
 	/**
-	 * All coupon codes of the order, at most 10, if there may be several. The first one that belongs to a
-	 * partner counts. If `couponCode` is given too, it is the first of them.
+	 * All coupon codes of the order, at most 10, if there may be several. The first code that belongs to a
+	 * partner counts. If `couponCode` is given too, it is tried before the others.
 	 */
 	readonly couponCodes?: readonly string[] | undefined;
 };

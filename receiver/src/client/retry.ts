@@ -40,8 +40,8 @@ export function planRetry(
 }
 
 /**
- * Returns true for 408, 429 and 5xx, because these failures may be temporary. Other statuses would be the
- * same again.
+ * Returns true for 408, 429 and 5xx, because these failures may be temporary. A retry after any other status
+ * would get the same answer.
  */
 export function isWorthAnotherTry(status: number): boolean {
 	return status === 408 || status === 429 || status >= 500;

@@ -53,7 +53,8 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 function writeSent({ method, path, headers, body, bodySha256 }: SentRequest): string {
 	const shown = showPlainly(body);
 	const bytes = Buffer.byteLength(body);
-	// A developer who hashes the displayed text must know whether it differs from the bytes that were sent.
+	// A developer may hash the displayed text, so the report says whether it differs from the bytes that were
+	// sent.
 	const which =
 		shown === body
 			? `these ${bytes} bytes`

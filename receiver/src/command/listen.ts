@@ -198,11 +198,11 @@ class Follower {
 		const what = this.#target === null ? "checking their signatures" : `forwarding to ${this.#target.href}`;
 		say(`Listening to ${showPlainly(programme)} (${which}), ${what}`);
 		say(`${describeCallbacks(hasPostbackUrl)}Ctrl-C ends this.`);
-		// A developer who pressed the button a moment too early would otherwise wait in vain.
+		// A developer who created a test conversion a moment too early would otherwise wait in vain.
 		if (this.#cursor === undefined) {
 			say("Events from before this moment are not shown. Send a test conversion now.");
 		}
-		// With this cursor a script can fetch even the first event again.
+		// With this cursor, a script can fetch even the first event again.
 		if (asJson) screen.out(writePlainJson({ event: "listening", programId: programme, cursor: id ?? null }));
 	}
 

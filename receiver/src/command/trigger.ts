@@ -134,7 +134,7 @@ export async function trigger(
 	}
 
 	function say(step: TriggeredEvent, { outcome, conversion: { id, status }, credit }: Decided<string>): void {
-		// If the step was a repetition, nothing new happened, and no event is sent.
+		// A step that repeats an earlier one changes nothing, so the service sends no event.
 		const isRepeat = outcome === "DUPLICATE";
 		if (asJson)
 			screen.out(

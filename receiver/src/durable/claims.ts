@@ -1,5 +1,6 @@
-// Claims of conversions, so that of several processes with one table only one works on a conversion at a time. A claim
-// ends by itself, because its process may end without releasing it. It is renewed while the work runs.
+// Claims of conversions. Of the processes that share a table, only one works on a conversion at a time. A
+// claim expires by itself, because its process may end without releasing it. It is renewed while the work
+// runs.
 
 import type { PostbackEvent } from "../event.ts";
 import { makeNonce } from "../hmac.ts";
@@ -84,7 +85,8 @@ function keepRenewing(renew: () => Promise<ClaimResult>): () => Promise<unknown>
 	return () => {
 		isEnded = true;
 		clearTimeout(timer);
-		// A renewal that came after the release would claim the conversion again.
+		// The caller waits for a renewal that is under way, because a renewal after the release would claim the
+		// conversion again.
 		return renewal;
 	};
 }
@@ -93,6 +95,7 @@ async function endClaim(release: () => Promise<unknown>): Promise<void> {
 	try {
 		await release();
 	} catch {
-		// The claim ends by itself. The work was done, or its own error is reported.
+		// A failed release is ignored. The claim expires by itself, and the work has succeeded or has reported
+		// its own error.
 	}
 }

@@ -15,7 +15,7 @@ const nowMs = Date.parse("2026-03-01T12:00:00Z");
 type Row = { event: PostbackEvent; isDone: boolean };
 type Change = Partial<DurableReceiverOptions>;
 
-/** A durable receiver over a table in memory. */
+/** Opens a durable receiver over a table in memory. */
 function openShop(rows: Row[], change: Change = {}) {
 	const errors: string[] = [];
 	const receiver = createDurableReceiver({
@@ -230,7 +230,7 @@ test("a table that cannot be read is reported, and is read again at the next loo
 	await receiver.close();
 });
 
-/** Claims of several processes with one table, and the clock by which they end. */
+/** Opens the claims of several processes that share a table, with the clock by which the claims expire. */
 function openClaims(rows: Row[]) {
 	const held = new Map<string, { claimant: string; untilMs: number }>();
 	const claims = {

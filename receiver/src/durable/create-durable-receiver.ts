@@ -108,7 +108,7 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 		timer = setTimeout(() => void keepSweeping(now() - sweepEveryMs), sweepEveryMs);
 		letProcessEnd(timer);
 	}
-	// At the start all events count, because the process that worked on them may be gone.
+	// The first sweep includes all events, because the process that worked on them may be gone.
 	void keepSweeping(Number.POSITIVE_INFINITY);
 
 	return {

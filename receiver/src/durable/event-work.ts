@@ -1,6 +1,6 @@
-// Handles stored events, one event of a conversion at a time. Work that fails is tried again with growing pauses
-// until it succeeds. Open events are stored in the shop's table. The memory of this process has only those that are
-// being handled, wait for their turn or have failed. Several processes may use the table (see claims.ts).
+// Handles stored events, one event of a conversion at a time. Work that fails is tried again with growing
+// pauses until it succeeds. Open events are stored in the shop's table. The memory of this process has only
+// the events that are being handled, wait for their turn or have failed.
 
 import { type Backoff, pauseAfter } from "../backoff.ts";
 import type { PostbackEvent } from "../event.ts";
@@ -238,7 +238,10 @@ async function run(memory: Memory, job: Job): Promise<void> {
 	if (memory.isStopped) releaseWaiters(memory);
 }
 
-/** Ends the waiting for jobs that are not started any more. Their events stay open in the table. */
+/**
+ * Resolves the promises that wait for jobs that are not started any more. The events of these jobs stay open
+ * in the table.
+ */
 function releaseWaiters({ jobs, busy }: Memory): void {
 	for (const job of jobs.values()) {
 		if (busy.get(job.event.conversionId) === job) continue;

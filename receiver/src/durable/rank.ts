@@ -14,9 +14,9 @@ const ranks: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Returns true if a callback with `status` is newer than the status that the shop has stored, which is null or
- * undefined if it has none. For an equal or lower rank it returns false, and the shop keeps what it has: its
- * amounts may come from the answer to a later call.
+ * Returns true if a callback with `status` is newer than the status that the shop has stored, which is null
+ * or undefined if the shop has stored none. Returns false for an equal or lower rank. The shop then keeps its
+ * stored values, because its amounts may come from the answer to a later call.
  *
  * A status that is unknown today counts as newer than RECORDED and APPROVED, but never replaces a final one.
  * RECORDED is the first status of every conversion, so it does not replace an unknown one.

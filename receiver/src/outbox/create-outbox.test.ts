@@ -7,12 +7,12 @@ import { createOutbox, type OutboxCall, type OutboxEntry, type OutboxProblem } f
 
 const startMs = Date.parse("2026-03-01T12:00:00Z");
 const sale = { call: "record", orderId: "1001", basketValue: "100.00" } as const;
-/** Entries wait at most this long before they are tried again. */
+/** Longest time that an entry waits before it is tried again. */
 const longestPauseMs = 300_000;
 
 type Row = { id: number; call: OutboxCall; attempts: number; dueAtMs: number; state: string; detail: string };
 
-/** An outbox over a table in memory, with a fake service and a clock that tests move. */
+/** Opens an outbox over a table in memory, with a fake service and a clock that tests move. */
 function openShop(
 	options: FakeServiceOptions = {},
 	change: (client: Client) => Partial<Client> = () => ({}),

@@ -1,7 +1,6 @@
-// A sender that survives an outage of the shop and of the service. The shop writes its calls into a table of its
-// own, in the transaction of the order, and the outbox sends them. It keeps the order of the calls about one
-// sale, repeats what is worth repeating, and reports what needs a person. Sending a call twice does no harm,
-// because the service records nothing twice.
+// A sender that survives an outage of the shop and of the service. The shop writes its calls into a table of
+// its own, in the transaction of the order, and the outbox sends the calls about one sale in their order.
+// Sending a call twice does no harm, because the service records nothing twice.
 
 import { type Backoff, pauseAfter } from "../backoff.ts";
 import type { Client } from "../client/create-client.ts";
@@ -91,11 +90,14 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	let isWoken = false;
 	let stopping = new AbortController();
 	let timer: ReturnType<typeof setTimeout> | undefined;
-	/** The pass that is being made. Two passes at once would send calls about one sale in the wrong order. */
+	/**
+	 * The pass over the table that is in progress. Two passes at once would send calls about one sale in the
+	 * wrong order.
+	 */
 	let pass: Promise<DrainResult> | undefined;
 	/** Number of passes in a row that ended early. */
 	let outages = 0;
-	/** Time before which no pass is made by the timer. */
+	/** Time before which the timer starts no pass. */
 	let pausedUntilMs = 0;
 
 	function drain(): Promise<DrainResult> {
@@ -212,7 +214,7 @@ function isReport({ call }: OutboxEntry): boolean {
 
 type Attempt = "done" | "refused" | "early" | "failed" | "misconfigured" | "stopped";
 
-/** Makes the call of an entry and saves what became of it. Rejects if `save` does. */
+/** Makes the call of an entry and saves the result. Rejects if `save` does. */
 async function attemptEntry(settings: Settings, entry: OutboxEntry, signal: AbortSignal): Promise<Attempt> {
 	const result = await send(settings.client, entry, signal);
 	if (result.ok) {

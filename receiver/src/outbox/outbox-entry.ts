@@ -27,7 +27,7 @@ export type OutboxEntry = {
 	readonly dueAtMs: number;
 };
 
-/** What became of an entry. `save` writes it to the entry's row. */
+/** Result of an attempt to send an entry. `save` writes it to the entry's row. */
 export type OutboxProgress =
 	| {
 			/** The service has processed the call. The row is not loaded again. */
@@ -35,7 +35,10 @@ export type OutboxProgress =
 			readonly outcome: string;
 			/** The conversion as the answer has it, with its status, commission and fee. */
 			readonly conversion: Conversion;
-			/** How a partner was credited, or why none was. Present for a sale in a programme with partners. */
+			/**
+			 * Word that says how a partner was credited, or why nobody was. Present for a sale in a programme with
+			 * partners.
+			 */
 			readonly credit?: string;
 	  }
 	| {
@@ -87,7 +90,8 @@ export type OutboxProblem =
 
 /** Returns a text that is the same for all calls about one conversion. */
 export function saleOf({ call, id }: OutboxEntry): string {
-	// The row may hold anything. A damaged one is refused later, and must not hold back others.
+	// A row of the table may contain anything. A damaged row is refused later, and must not hold back other
+	// rows.
 	if (!isObject(call)) return String(id);
 	return conversionKey(call.orderId, call.eventType);
 }

@@ -46,7 +46,7 @@ async function ruleByStatus(
 	signal: AbortSignal,
 ): Promise<Ruling> {
 	const page = await client.conversions({ orderId: call.orderId, limit: lookUpLimit }, { signal });
-	// The answer of the next try may be readable.
+	// The conversions could not be read. They may be readable at the next try.
 	if (!page.ok) return "early";
 	const key = conversionKey(call.orderId, call.eventType);
 	const found = page.conversions.find(({ orderId, eventType }) => conversionKey(orderId, eventType) === key);

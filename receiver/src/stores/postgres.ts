@@ -43,15 +43,18 @@ export type PostgresStore = {
 	/** Returns up to `limit` refused calls, the oldest first. */
 	refused(limit: number): Promise<RefusedCall[]>;
 	/**
-	 * Opens a refused call again, so that the outbox sends it, or `call` in its place if it had to be corrected. Returns
-	 * false if there is no such refused call.
+	 * Opens a refused call again, so that the outbox sends it. If the call had to be corrected, `call` replaces
+	 * it. Returns false if there is no refused call with this id.
 	 */
 	sendAgain(id: number, call?: OutboxCall): Promise<boolean>;
 	/** Options for `createOutbox`. */
 	readonly outbox: Pick<OutboxOptions, "load" | "save">;
 	/** Options for `createDurableReceiver`. */
 	readonly callbacks: CallbackTable;
-	/** Lets another process send. Call it after `stop` of the outbox and before the pool is ended. */
+	/**
+	 * Releases the lock, so that another process can send. Call it after `stop` of the outbox and before the
+	 * pool is ended.
+	 */
 	close(): void;
 };
 
@@ -66,7 +69,7 @@ const createTables = ({ outbox, callbacks, claims }: TableNames) => `
 	CREATE INDEX IF NOT EXISTS ${callbacks}_open ON ${callbacks} (id) WHERE NOT done;
 	CREATE TABLE IF NOT EXISTS ${claims} (
 		conversion_id text PRIMARY KEY, claimant text NOT NULL, until_at timestamptz NOT NULL)`;
-/** Two processes that create a table at the same time would disturb each other. */
+/** The lock is needed because two processes that create a table at the same time would disturb each other. */
 const lockSchema = "SELECT pg_advisory_xact_lock(hashtext('ringback_schema'))";
 /** The key contains the table's own number, because shops in two schemas of one database must not block each other. */
 const lockOutbox = ({ outbox }: TableNames) =>
@@ -173,7 +176,7 @@ function createCallbackTable(pool: PostgresQueries, { callbacks, claims }: Table
 				[event.conversionId, claimant, forMs],
 			);
 			if (rowCount !== 1) return "busy";
-			// This query is later than the claim, so it sees what the previous claimant has done.
+			// This query runs after the claim, so it sees the changes of the previous claimant.
 			const { rows } = await pool.query(
 				`SELECT 1 FROM ${callbacks} WHERE conversion_id = $1 AND event = $2 AND done`,
 				[event.conversionId, event.event],

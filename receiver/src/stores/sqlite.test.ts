@@ -12,7 +12,10 @@ import { openSqliteStore, type SqliteDatabase, transaction } from "./sqlite.ts";
 
 const sale = { call: "record", orderId: "1001", basketValue: "10.00" } as const;
 
-/** A shop's database file with a table of orders. `reopen` opens the file as another process would after a crash. */
+/**
+ * Opens a shop's database file with a table of orders. `reopen` opens the file as another process would after
+ * a crash.
+ */
 function openShop(t: TestContext) {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-sqlite-store-"));
 	const file = join(folder, "shop.db");

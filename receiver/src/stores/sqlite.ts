@@ -22,7 +22,7 @@ export type SqliteDatabase = {
 	prepare(sql: string): SqliteStatement;
 	/** True while a transaction is open, in node:sqlite since Node 22.16. */
 	readonly isTransaction?: boolean;
-	/** The same in better-sqlite3. */
+	/** True while a transaction is open, in better-sqlite3. */
 	readonly inTransaction?: boolean;
 };
 
@@ -32,13 +32,16 @@ export type SqliteStatement = {
 };
 
 export type SqliteStore = {
-	/** Writes a call to the outbox, in the transaction that is open. Without one it is stored at once. */
+	/**
+	 * Writes a call to the outbox, in the open transaction. If no transaction is open, the call is stored at
+	 * once.
+	 */
 	add(call: OutboxCall): void;
 	/** Returns up to `limit` refused calls, the oldest first. */
 	refused(limit: number): RefusedCall[];
 	/**
-	 * Opens a refused call again, so that the outbox sends it, or `call` in its place if it had to be corrected. Returns
-	 * false if there is no such refused call.
+	 * Opens a refused call again, so that the outbox sends it. If the call had to be corrected, `call` replaces
+	 * it. Returns false if there is no refused call with this id.
 	 */
 	sendAgain(id: number, call?: OutboxCall): boolean;
 	/** Options for `createOutbox`. */
@@ -165,7 +168,10 @@ export function transaction<Result>(database: SqliteDatabase, work: () => Result
 	}
 }
 
-/** Throws if a transaction is open. For a driver that has neither property, SQLite itself refuses the BEGIN. */
+/**
+ * Throws if a transaction is open. If the driver has neither of the two properties, SQLite itself refuses the
+ * BEGIN.
+ */
 function demandNone({ isTransaction, inTransaction }: SqliteDatabase): void {
 	if (isTransaction === true || inTransaction === true) throw new Error(nested);
 }

@@ -37,7 +37,10 @@ export type CallbackTable = Pick<DurableReceiverOptions, "insert" | "listOpen" |
 /** Names of a store's tables, which are safe in SQL. */
 export type TableNames = { readonly outbox: string; readonly callbacks: string; readonly claims: string };
 
-/** The names of indexes are at most 19 characters longer, and PostgreSQL allows 63. */
+/**
+ * Maximum length of the prefix. The names of indexes are at most 19 characters longer, and PostgreSQL allows
+ * 63.
+ */
 const mostPrefixCharacters = 40;
 
 export function nameTables({ tablePrefix: prefix = "ringback" }: StoreOptions): TableNames {

@@ -1,5 +1,3 @@
-// Answers of the fake service.
-
 export type FakeAnswer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> };
 
 /** Returns a refusal in the form of the service's problems (RFC 9457). */

@@ -80,7 +80,7 @@ export function moveOrder(books: FakeBooks, move: Move, fields: Fields): FakeAns
 	return done(to, moveTo(books, known, move, move === "approve" ? null : String(reason), "shop"));
 }
 
-/** Takes a part of an order back. A refund of everything that is left is a reversal. */
+/** Refunds a part of an order. A refund of everything that is left is a reversal. */
 export function refundOrder(books: FakeBooks, fields: Fields): FakeAnswer {
 	const { orderId, eventType = "SALE", refundId, amount, basketValue, reason } = fields;
 	const known = books.conversions.get(conversionKey(orderId, eventType));

@@ -69,8 +69,8 @@ export type FakeService = {
 	/** Events that have not been delivered yet, the oldest first. */
 	readonly pendingEvents: () => readonly PostbackEvent[];
 	/**
-	 * Sends each pending event to the shop's receiver, one after the other. Those that are answered with 2xx are
-	 * removed, and all others stay pending.
+	 * Sends each pending event to the shop's receiver, one after the other. Events that are answered with 2xx
+	 * are removed, and all others stay pending.
 	 */
 	readonly sendCallbacks: (
 		target: CallbackTarget,

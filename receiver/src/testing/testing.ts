@@ -1,5 +1,5 @@
-// `@ringback/receiver/testing`: what a shop's own tests need, so that they run without a network. Nothing of the
-// rest of the package imports it.
+// `@ringback/receiver/testing` has the helpers for a shop's own tests, which run without a network. Nothing
+// of the rest of the package imports it.
 
 export { type CallbackOptions, exampleEvent, type SignedCallback, signCallback } from "./callback.ts";
 export {

@@ -143,7 +143,8 @@ eachDatabase("balances", (database) => {
 				if (act.minor === 0n) return;
 				const { partner } = memberOf(members, act.partner, act.currency);
 				const currency = CURRENCIES[act.currency] ?? "";
-				// The same amount with the same reason is refused as sent twice.
+				// The reason is different each time, because a second adjustment with the same reason is refused as
+				// sent twice.
 				const reason = `bonus ${model.adjustments++}`;
 				const input = { currency, amount: amountOf(act.currency, act.minor), reason };
 				ok((await adjustAccount(network.deps, network.staff, partner.id, input)).ok);
@@ -193,7 +194,7 @@ eachDatabase("balances", (database) => {
 		}
 	}
 
-	/** Waits for the next month, and issues the one that is over. */
+	/** Moves the clock to the next month, and issues the statements of the month that is over. */
 	async function issue(network: TestNetwork, members: Member[][], model: Model): Promise<void> {
 		const present = monthIn(network.clock.nowMs(), "UTC");
 		await network.clock.moveTo(monthEndMs(present, "UTC") + DAY_MS);

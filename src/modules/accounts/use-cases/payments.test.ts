@@ -79,7 +79,10 @@ eachDatabase("payments of statements", (database) => {
 		return statement;
 	}
 
-	/** Pays statements. Only two of the partners have payment details, so it is claimed that the others were paid without. */
+	/**
+	 * Pays statements. Only two of the partners have payment details, so the person claims that the others were
+	 * paid without them.
+	 */
 	const pay = async (
 		ids: readonly string[],
 		change: Partial<typeof PAYMENT> = {},
@@ -276,7 +279,7 @@ eachDatabase("payments of statements", (database) => {
 		const { counts, remarks } = parseSummary(previewed.summary);
 		deepEqual([counts, remarks], [{ change: 2, already: 0, refused: 6 }, 2]);
 		equal((await entriesOf(one)).length, 0, "a preview pays nothing");
-		// Another member of staff pays one of them between the preview and the start.
+		// Another member of staff pays one of the statements between the preview and the start.
 		equal(await pay([two.public_id]), 1);
 		const unconfirmed = await startJob(network.deps, previewed, network.staff, false);
 		equal(unconfirmed.ok ? "" : unconfirmed.fault.code, "needs_confirmation");

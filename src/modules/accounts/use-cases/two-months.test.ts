@@ -171,7 +171,7 @@ eachDatabase("two months of statements", (database) => {
 		return (await Array.fromAsync(proofFile(database.store.reader, statement))).join("");
 	}
 
-	/** Checks that the sums of the proof are those of the statement, and that its lines are, too. */
+	/** Checks that the sums and the lines of the proof are those of the statement. */
 	async function checkProof(statement: ListedStatement): Promise<void> {
 		const { store } = database;
 		const text = await proofOf(statement);

@@ -1,4 +1,4 @@
-// What a file of decisions must say about its money, computed from the history that the database has afterwards, and
+// Computes what a file of decisions must say about its money from the history in the database, and makes
 // random files for it. The amounts are computed here, because the code under test must not check itself.
 
 import { equal, ok } from "node:assert/strict";
@@ -74,8 +74,8 @@ export async function readSales(db: Db, programmeId: number): Promise<Map<number
 }
 
 /**
- * Returns what a person has moved, as `sumsOf` writes it. The history of every sale is replayed, with the moves of
- * others, and must end with the amounts that the database has.
+ * Returns the sums of the moves that a person has made, in the form of `sumsOf`. The history of every sale is
+ * replayed, with the moves of others, and must end with the amounts that the database has.
  */
 export async function sumsOfHistory(
 	db: Db,

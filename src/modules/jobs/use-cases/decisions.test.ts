@@ -301,7 +301,8 @@ eachDatabase("many decisions", (database) => {
 				await refundFromPage({ ...deps, store: database.rival }, actor, programme, found.public_id, input);
 			};
 			const job = await upload(lines);
-			// The other person acts between the batches of the preview and of the work, and between both.
+			// Another person acts between the batches of the preview, between the preview and the work, and between
+			// the batches of the work.
 			const busy = { ...deps, clock: { ...deps.clock, yieldLoop: act } };
 			await workOffJobs(busy, never);
 			await act();

@@ -296,7 +296,8 @@ test("an application of a partner is accepted for that partner, although its per
 				.execute()
 		).map(({ partner_id }) => partner_id);
 	deepEqual(await partnerIds(), [partner.id]);
-	// The person leaves the second partner before its application is accepted, which is the partner's all the same.
+	// The person leaves the second partner before its application is accepted. The application still belongs to
+	// the partner.
 	await removePartnerPerson(db, second.id, person.id);
 	const late = await owner.submit(`${list}/applications/${last.public_id}`, { answer: "accept" });
 	equal(late.status, 200, late.text);

@@ -24,7 +24,7 @@ const sale = (change: Partial<Refundable> = {}): Refundable => ({
 	...change,
 });
 
-/** Returns the rates of an imported conversion whose original amounts are these. */
+/** Returns the rates of an imported conversion with these original amounts. */
 const imported = (basketValue: string, commission: string, fee: string): AppliedRates => ({
 	commission: { amount: commission, basketValue },
 	fee: { amount: fee, basketValue },
