@@ -39,7 +39,7 @@ class Lane implements Dispatcher.DispatchHandler {
 		// The status is not checked, because the receiver always answers 204.
 	}
 	onResponseData(): void {
-		// A 204 has no body.
+		// An answer with the status 204 has no body.
 	}
 	onResponseEnd(): void {
 		finished++;

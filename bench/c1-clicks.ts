@@ -34,7 +34,7 @@ interface ClickScale {
 	rounds: number;
 }
 
-/** Figures of all bursts, in order. */
+/** Figures of all bursts of clicks, in the order of the bursts. */
 interface Clicked {
 	rates: number[];
 	p99Ms: number[];

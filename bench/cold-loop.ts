@@ -65,7 +65,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 		// The status is not checked, because the receiver always answers 204.
 	}
 	onResponseData(): void {
-		// A 204 has no body.
+		// An answer with the status 204 has no body.
 	}
 	onResponseEnd(): void {
 		this.#socket.destroy();

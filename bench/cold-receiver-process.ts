@@ -9,13 +9,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface ColdOpened {
 	/** Postback URL of each shop. */
 	urls: readonly string[];
-	/** Value for RINGBACK_DNS_SERVERS. */
+	/** Address of the name server, as a value for RINGBACK_DNS_SERVERS. */
 	nameServer: string;
 	caPem: string;
 }
 
 export interface ColdReport {
-	/** Number of requests. */
+	/** Number of requests that have arrived. */
 	count: number;
 	firstAtMs: number;
 	lastAtMs: number;

@@ -13,7 +13,7 @@ export function openConnection(origin: string, ca: string): Client {
 		connect: { ca },
 		allowH2: false,
 		pipelining: 1,
-		// These are the settings of the service, which has deadlines of its own.
+		// Timeouts are switched off as in the service, which has deadlines of its own.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 	});

@@ -18,7 +18,7 @@ export interface DrainOptions {
 	 * due from the start.
 	 */
 	release?: () => Promise<void>;
-	/** Additional settings of the service. */
+	/** Environment variables for the service, in addition to those of every benchmark. */
 	more?: Readonly<Record<string, string>>;
 	tools: Pick<Tools, "beginPhase" | "startService" | "say">;
 }

@@ -17,7 +17,7 @@ export interface Look {
 	firstDueMs: number;
 	/** Time to find in memory which receivers are due, and how many rows to read of each. */
 	planMs: number;
-	/** Time to read these rows, including the bodies. */
+	/** Time to read the rows that a pass has chosen, including the bodies. */
 	readMs: number;
 	/** Number of deliveries that were read. */
 	read: number;

@@ -7,11 +7,11 @@ import { makeAuthorityPem, makeLeafPem, type Party } from "../demo/certificate.t
 export type HostKeys = "RSA-2048" | "P-256";
 
 export interface HostCertificates {
-	/** PEM of the root. */
+	/** Certificate of the root CA, as PEM. */
 	caPem: string;
-	/** PEM of the key that all hosts share. */
+	/** Private key that all hosts share, as PEM. */
 	keyPem: string;
-	/** Returns the PEM of a host's certificate and its intermediate CA. */
+	/** Returns the certificate of a host and of its intermediate CA, as PEM. */
 	chainOf(host: string): string;
 }
 

@@ -89,7 +89,7 @@ export function callFigures(what: string, loads: readonly MeasuredLoad[]): Figur
 	];
 }
 
-/** Describes a load in a line of progress. */
+/** Describes the result of a load in one line, for the progress output. */
 export function loadWords(load: LoadAnswer | MeasuredLoad): string {
 	const { perSecond, p50Ms, p99Ms } = load;
 	const cost = "cost" in load ? `, ${Math.round(totalMicros(load.cost))} µs` : "";

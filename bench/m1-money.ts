@@ -120,9 +120,9 @@ async function measureIssue(
 }
 
 interface Issued {
-	/** Time from the form until the preview. */
+	/** Time from sending the form until the preview of the statements is ready. */
 	prepareMs: number;
-	/** Time from the start until the last statement. */
+	/** Time from starting the job until the last statement is issued. */
 	issueMs: number;
 	largestMb: number;
 	/** Figures of the sales that were reported while the statements were issued. */

@@ -67,7 +67,7 @@ async function main(words: readonly string[]): Promise<number> {
 	}
 }
 
-/** Returns what to run, or a sentence for the user if the words make no sense. */
+/** Parses the command line. Returns a sentence for the user if the arguments are wrong. */
 function readWords(words: readonly string[]): Wanted | string {
 	let parsed: ReturnType<typeof parseWords>;
 	try {
@@ -133,7 +133,9 @@ async function runAll({ workloads, size, service }: Wanted, opened: OpenedTools)
 	return failed === 0 ? 0 : 1;
 }
 
-/** Compares this checkout with another one. What was measured is reported even if a workload failed. */
+/**
+ * Compares this checkout with another one. Figures that were measured are reported even if a workload failed.
+ */
 async function compareAll(
 	{ workloads, size, service }: Wanted,
 	rounds: number,

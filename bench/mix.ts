@@ -68,7 +68,7 @@ async function sendMix({ url, shopsFile }: Intake, calls: number): Promise<LoadA
 	return answer;
 }
 
-/** Fails unless the database contains exactly what was accepted. */
+/** Fails unless the database contains exactly the rows of the accepted calls. */
 async function checkRows(databaseUrl: string, earlier: number, calls: number): Promise<void> {
 	const sales = earlier + countOf("sale", calls);
 	const approvals = countOf("approval", calls);

@@ -23,7 +23,7 @@ export function countOf(call: MixedCall, calls: number): number {
 /** Divides the earlier sales among the calls that are about them. `calls` must be a multiple of the mix's length. */
 export function earlierSales(calls: number): {
 	total: number;
-	/** Number of the first sale for each kind of call. */
+	/** Number of the first sale that each kind of call uses. */
 	firstOf: Record<Exclude<MixedCall, "sale">, number>;
 } {
 	const approval = countOf("repeat", calls);

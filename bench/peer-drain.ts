@@ -11,13 +11,13 @@ import { SAMPLE_SUBJECT } from "./sample.ts";
 import { conversionName } from "./seed-due.ts";
 import { signRequest } from "./signed-request.ts";
 
-/** Command line arguments of a peer's program. */
+/** Command line arguments of the program of a peer, which is another job queue. */
 export interface PeerOptions {
 	/** URL of the peer's queue. */
 	queueUrl: string;
 	/** URL of the database for the attempts, and for the queue of a peer on PostgreSQL. */
 	postgresUrl: string;
-	/** Origin of the receiver. */
+	/** Origin of the server that receives the callbacks. */
 	origin: string;
 	caFile: string;
 	deliveries: number;
@@ -31,7 +31,7 @@ export interface PeerAnswer {
 	perSecond: number;
 }
 
-/** Content of a job. */
+/** Content of a job in the queue of a peer. */
 export interface PeerJob {
 	number: number;
 	shop: number;
@@ -39,7 +39,6 @@ export interface PeerJob {
 }
 
 export interface PeerQueue {
-	/** Puts the jobs into the queue. */
 	add(jobs: readonly PeerJob[]): Promise<void>;
 	/** Runs the workers until all jobs are done and their completion is stored. */
 	work(tools: PeerTools): Promise<void>;

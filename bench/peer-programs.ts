@@ -1,5 +1,5 @@
-// The peers of W8, which are other job queues. For each it lists the name, the programs that it needs on this
-// machine, and how to run a round.
+// The peers of W8, which are other job queues. Each entry has the peer's name, the programs that it needs on
+// this machine, and how to run a round.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { findRedis, withRedis } from "./redis.ts";
 import type { Tools } from "./tools.ts";
 
 export interface Peer {
-	/** Name in the table. */
+	/** Name of the peer in the table of figures. */
 	name: string;
 	/** Name of the npm package, and of the program in bench/peers. */
 	package: string;
@@ -47,7 +47,7 @@ export interface PeerRound {
 	cap: number | null;
 }
 
-/** Runs one round on a database of its own. */
+/** Runs one round of a peer on a database of its own. */
 export async function runPeerRound(peer: Peer, round: PeerRound, tools: Tools): Promise<PeerAnswer> {
 	const receiver = await tools.receiver();
 	await receiver.forget();

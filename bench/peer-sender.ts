@@ -81,7 +81,7 @@ class Connection implements Dispatcher.DispatchHandler {
 		this.#status = status;
 	}
 	onResponseData(): void {
-		// A 204 has no body.
+		// An answer with the status 204 has no body.
 	}
 	onResponseEnd(): void {
 		const posted = this.#posted;

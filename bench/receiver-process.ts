@@ -1,4 +1,4 @@
-// Starts the receiving process and reads its counts.
+// Starts the process that receives callbacks, and reads its counts of requests.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -8,7 +8,7 @@ import type { SeededShop } from "./seed-shops.ts";
 export interface SeededMoney {
 	partners: number;
 	entries: number;
-	/** Time of the entries. */
+	/** Time at which the entries were written. */
 	atMs: number;
 }
 

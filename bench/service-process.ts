@@ -23,13 +23,13 @@ export interface ServiceSettings {
 	databaseUrl: string;
 	caFile: string;
 	role: "all" | "web" | "worker";
-	/** Additional settings of the service. */
+	/** Environment variables for the service, in addition to those of every benchmark. */
 	more?: Readonly<Record<string, string>>;
 }
 
 /** Folder of this checkout. */
 export const OWN_FOLDER = join(import.meta.dirname, "..");
-/** Settings of every command. */
+/** Environment variables of every command that a benchmark starts. */
 const COMMON_ENVIRONMENT = {
 	PATH: process.env["PATH"],
 	LOG_LEVEL: "error",

@@ -20,7 +20,7 @@ const STUCK_MS = 90_000;
 const SEED = 1;
 
 export interface SteadySales {
-	/** Services that get the sales in turn. */
+	/** URLs of the services to which the sales are reported in turn. */
 	urls: readonly string[];
 	shops: readonly SeededShop[];
 	perSecond: number;
@@ -47,7 +47,7 @@ export async function reportSteadily(sales: SteadySales): Promise<ReportedSale[]
 	return reported;
 }
 
-/** Reports one sale of every shop as fast as they are answered. */
+/** Reports one sale of every shop as fast as the services answer. */
 export async function reportOneOfEach({
 	urls,
 	shops,

@@ -22,7 +22,10 @@ export interface Tools {
 	beginPhase(): Promise<void>;
 	/** Starts the service that is measured. */
 	startService(settings: ServiceSettings): Promise<ServiceProcess>;
-	/** Runs the work on an empty database with the schema of that service. The database is removed afterwards. */
+	/**
+	 * Runs the work on an empty database with the schema of the measured service. The database is removed
+	 * afterwards.
+	 */
 	withDatabase<Answer>(kind: Database, work: (url: string) => Promise<Answer>): Promise<Answer>;
 	/** Returns the PostgreSQL server, which holds all databases of a run. */
 	postgres(): Promise<PostgresServer>;

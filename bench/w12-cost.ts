@@ -26,7 +26,7 @@ interface Cost {
 	serviceMs: number;
 	postgresMs: number;
 	statements: number;
-	/** Zero on PostgreSQL, which reuses space too late for a short measurement. */
+	/** Bytes in the database file. Zero on PostgreSQL, which reuses space too late for a short measurement. */
 	diskBytes: number;
 	perSecond: number;
 }

@@ -33,7 +33,7 @@ interface ColdScale {
 	hosts: number;
 	/** Number of callbacks of each host. */
 	passes: number;
-	/** Number of sales, alone and beside the callbacks. */
+	/** Number of sales that are reported without callbacks, and again beside callbacks. */
 	sales: number;
 	rounds: number;
 }
@@ -154,9 +154,11 @@ function drainCold(
 	});
 }
 
-/** Time between two passes, which is shorter than a pass takes. */
+/**
+ * Time between the due times of two passes. A pass is one callback for each host, and takes longer than this.
+ */
 const PASS_MS = 1_000;
-/** Time until the first pass is due, in which the service starts. */
+/** Time before the first pass is due, in which the service starts. */
 const LEAD_MS = 3_000;
 
 async function seedPasses(

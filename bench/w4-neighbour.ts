@@ -147,7 +147,7 @@ async function timeStart(databaseUrl: string, { caFile }: Receiver, tools: Tools
 }
 
 /**
- * Returns the due time of a delivery. Within each gap every shop gets one delivery, a few shops at a time.
+ * Returns the due time of a delivery. Between two deliveries of one shop, every other shop gets one delivery.
  */
 function dueAt(firstAtMs: number, number: number, gapMs: number): number {
 	return firstAtMs + Math.floor((number * gapMs) / HEALTHY / STEP_MS) * STEP_MS;

@@ -5,18 +5,18 @@ import type { Tools } from "./tools.ts";
 export type Size = "full" | "short" | "smoke";
 
 export interface Workload {
-	/** Name such as "W1". */
+	/** Name of the workload, such as "W1". */
 	name: string;
-	/** One or two words for the table. */
+	/** Title of the workload, one or two words for the table of figures. */
 	title: string;
-	/** Description for `--help`. */
+	/** Sentence for `--help` that says what the workload measures. */
 	measures: string;
 	/** True if the workload runs sources of this checkout itself, so that it cannot measure another checkout. */
 	runsOwnSources: boolean;
 	run(size: Size, tools: Tools): Promise<Figure[]>;
 }
 
-/** One line of the table. */
+/** A measured figure, which is one line of the table. */
 export interface Figure {
 	what: string;
 	value: number;
@@ -32,9 +32,9 @@ export interface Figure {
 		| "deliveries"
 		| "requests"
 		| "attempts";
-	/** Goal of docs/performance.md, or null if there is none. */
+	/** Goal of the figure in docs/performance.md, or null if it has none. */
 	goal: Goal | null;
-	/** Figures of all rounds in order. They show how noisy the machine was. */
+	/** Figures of all rounds in the order of the rounds. They show how noisy the machine was. */
 	rounds?: readonly number[];
 }
 

@@ -31,14 +31,14 @@ export interface PartnerCallback {
 }
 
 export interface SamplePartners {
-	/** Saves the URLs of both partners, whose secrets come with them. */
+	/** Saves the callback URLs of both partners, which also creates their secrets. */
 	connect(service: Service, blog: Partner, programmeId: number): Promise<void>;
 	/** Resolves when this many callbacks have arrived in all. */
 	waitFor(count: number): Promise<void>;
 	close(): Promise<void>;
 }
 
-/** Code of the tracked partner's link. */
+/** Link code of the partner that has a tracker. */
 export const TRACKED_LINK_CODE = "sample-tracked";
 const BLOG_PATH = "/blog/sales";
 const TRACKER_PATH = "/tracker/postback?cid={sub1}&payout={commission}&status={status}&reason={reason}";
@@ -96,7 +96,7 @@ export async function startSamplePartners(
 	};
 }
 
-/** Adds the partner that works with a tracker. Its link leads to the same shop as that of the blog. */
+/** Adds the partner that has a tracker. Its link leads to the same shop as the link of the blog. */
 async function addTrackedPartner(service: Service, programmeId: number): Promise<Partner> {
 	const { store, clock, random } = service;
 	const added = await transactAs<Partner>(store, COMMAND_LINE, SIGNED_IN, async (trx) => {

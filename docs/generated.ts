@@ -44,7 +44,7 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["sample-canonical", () => fence("text", sampleCallback().canonical)],
 ]);
 
-/** The files with generated parts. */
+/** Documents with parts that `npm run docs` generates. */
 export const GENERATED_IN = [
 	"docs/callbacks.md",
 	"docs/retries.md",
@@ -114,7 +114,7 @@ function fieldsTable(fields: Readonly<Record<string, z.ZodType>>): string {
 	);
 }
 
-/** Writes the calls with a token, each with the right that it needs. */
+/** Writes the table of the calls that need an API token, with the right that each call needs. */
 function callsTable(isListed: (path: string) => boolean): string {
 	const listed = TOKEN_CALLS.filter(({ path }) => isListed(path));
 	const hasRights = listed.some(({ right }) => right === "manage");
@@ -223,7 +223,10 @@ function answersTable(): string {
 	);
 }
 
-/** Says what happens to the delivery after this result, both at the first attempt and at the last. */
+/**
+ * Says what happens to the delivery after an attempt with this result, both at the first attempt and at the
+ * last.
+ */
 function fateOf(outcome: Outcome): string {
 	const verdict = judgeOutcome(outcome);
 	const [first, last] = [concludeAttempt(verdict, 1, 0), concludeAttempt(verdict, MAX_ATTEMPTS, 0)];

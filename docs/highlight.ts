@@ -2,7 +2,7 @@
 
 import hljs from "highlight.js";
 
-// The style sheet has colours for these class names.
+// The style sheet has colours for classes with this prefix.
 hljs.configure({ classPrefix: "code-" });
 
 /** Returns the name of a fence's language, such as "JavaScript" for "js", or null if the code has no language. */

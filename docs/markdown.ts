@@ -114,7 +114,10 @@ class PageRenderer extends Renderer {
 		return String(target === null ? text : html`<a href="${target}">${text}</a>`);
 	}
 
-	/** Removes comments other than slots. Documents have no other markup: a reader on GitHub would see it differently. */
+	/**
+	 * Removes comments other than slots. Documents must have no other markup, because GitHub would show it
+	 * differently.
+	 */
 	override html({ text }: Tokens.HTML | Tokens.Tag): string {
 		const markup = text.trim();
 		if (SLOT.test(markup)) return `${markup}\n`;

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
 import { createMetrics } from "../src/watch/metrics.ts";
 import { table } from "./markdown-text.ts";
 
-/** Writes the series that only processes with the engine have. */
+/** Writes the table of the series that only processes with the delivery engine have. */
 export function deliveringSeriesTable(): string {
 	const ofEvery = new Set(listSeries("web").map(({ name }) => name));
 	return seriesTable(listSeries("all").filter(({ name }) => !ofEvery.has(name)));

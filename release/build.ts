@@ -19,12 +19,14 @@ import { listShippedFiles, readShippedFiles, type ShippedFile } from "./shipped-
 
 export interface ReleaseOptions {
 	root: string;
-	/** Folder for the files. It is created if needed, and files with the same names are replaced. */
+	/**
+	 * Folder for the files of the release. It is created if needed, and files with the same names are replaced.
+	 */
 	folder: string;
 	architectures: readonly Architecture[];
 	/** Whether to build Debian packages, which needs dpkg-deb. */
 	withDebianPackages: boolean;
-	/** Called at the beginning of each step. */
+	/** Function that is called at the beginning of each step. */
 	progress: (step: string) => void;
 }
 

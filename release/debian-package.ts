@@ -38,7 +38,7 @@ export interface DebianParts {
 	arch: Architecture;
 	executable: string;
 	licences: string;
-	/** Folder for the package. */
+	/** Folder into which the finished package is written. */
 	folder: string;
 	/** Empty folder that only this build uses. */
 	workFolder: string;

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { z } from "zod";
 
 export interface LockedPackage {
-	/** Path in the repository, such as "node_modules/a/node_modules/@scope/b". */
+	/** Path of the package in the repository, such as "node_modules/a/node_modules/@scope/b". */
 	path: string;
 	name: string;
 	version: string;
 	/** Hash of the tarball as npm writes it: "sha512-" and base64. */
 	integrity: string;
-	/** Names of the required packages, without optional ones. */
+	/** Names of the packages that the package requires, without optional ones. */
 	needs: readonly string[];
 }
 

@@ -64,7 +64,7 @@ async function packWithNpm(what: string, folder: string, cwd: string): Promise<v
 	await run("npm", args, { cwd, timeout: DOWNLOAD_LIMIT_MS });
 }
 
-/** Returns the first line of npm's message, if there is one. */
+/** Returns the first line of npm's error message, if there is one. */
 function firstLineOf(error: unknown): string {
 	const said = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
 	return said.split("\n").find((line) => /\S/.test(line)) ?? "npm failed";

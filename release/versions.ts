@@ -7,7 +7,7 @@ import { z } from "zod";
 export interface Versions {
 	/** Version that each file contains, by file name. */
 	written: Readonly<Record<string, string>>;
-	/** Commands that were not run for this version. */
+	/** Commands that must still be run for this version. */
 	toRun: readonly string[];
 	changelog: string;
 }

@@ -1,7 +1,7 @@
 // Pauses before work that failed is tried again.
 
 export type Backoff = {
-	/** Pause in milliseconds after the first failure. It doubles after each further one. */
+	/** Pause in milliseconds after the first failure. It doubles after each further failure. */
 	readonly firstMs: number;
 	readonly longestMs: number;
 };

@@ -81,7 +81,7 @@ export async function answerNode(
 	await finish();
 }
 
-// Both events may have happened before there was a listener.
+// The response may have finished or closed before the listener was added.
 function isOver({ writableFinished, closed, destroyed }: NodeResponse): boolean {
 	return [writableFinished, closed, destroyed].includes(true);
 }

@@ -26,7 +26,8 @@ export function reportError(
 }
 
 /**
- * Calls the function at once and does not wait for it. Errors, also later ones, are passed to `onFailure`.
+ * Calls the function at once and does not wait for it. Errors are passed to `onFailure`, even if they occur
+ * later.
  */
 export async function superviseCall(call: () => unknown, onFailure: (error: unknown) => void): Promise<void> {
 	try {

@@ -4,12 +4,12 @@
 // A word that is added later must not break a shop's build, but editors should still suggest today's words.
 export type OrLater<Known extends string> = Known | (string & Record<never, never>);
 
-/** Name of an event. `isKnownEvent` tells the names of today from later ones. */
+/** Name of an event. `isKnownEvent` distinguishes the names that are known today from later ones. */
 export type EventName = OrLater<
 	"conversion.recorded" | "conversion.approved" | "conversion.rejected" | "conversion.reversed"
 >;
 
-/** Status of which a callback tells. */
+/** Status that a callback can have. */
 export type AnnouncedStatus = OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
 
 /** Status of a conversion. `PARKED` and `EXPIRED` never occur in a callback. */

@@ -40,7 +40,7 @@ export type ClickKeeper = {
 	readonly web: <Answer extends WebClickResponse>(request: ClickSource, response: Answer) => Answer;
 	/** Returns the value for the header `Set-Cookie`, or undefined if the page was not opened by a partner's link. */
 	readonly cookieFor: (request: ClickSource) => string | undefined;
-	/** Does the same as `readClick`, with this keeper's parameter. */
+	/** Returns the click ID like `readClick`, for the query parameter of this keeper. */
 	readonly read: (source: ClickSource | string | null | undefined) => string | undefined;
 };
 

@@ -17,7 +17,7 @@ export type Exchange =
 			readonly kind: "answer";
 			readonly status: number;
 			readonly headers: { get(name: string): string | null };
-			/** The body, or undefined if it is larger than the limit. */
+			/** Body of the answer, or undefined if it is larger than the limit. */
 			readonly text: string | undefined;
 	  }
 	| { readonly kind: "redirect"; readonly status: number; readonly location: string | null }

@@ -20,13 +20,13 @@ export type PlannedAnswer =
 	  }
 	/** Closes the connection without an answer. */
 	| "cut"
-	/** Closes the connection in the middle of a 200. */
+	/** Closes the connection in the middle of an answer with the status 200. */
 	| "cut_in_body"
 	/** Accepts the request and never answers. */
 	| "hang"
-	/** Starts a 200 and never continues. */
+	/** Starts an answer with the status 200 and never continues it. */
 	| "hang_in_body"
-	/** Sends a 200 whose body never ends. */
+	/** Sends an answer with the status 200 whose body never ends. */
 	| "endless"
 	/** Sends something that is not HTTP. */
 	| "garbage";

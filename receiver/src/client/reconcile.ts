@@ -36,7 +36,7 @@ export type Difference =
 			readonly kind: "differs";
 			readonly order: ShopOrder;
 			readonly conversion: Conversion;
-			/** Fields whose values differ. */
+			/** Names of the fields whose values differ. */
 			readonly fields: readonly ComparedField[];
 	  };
 

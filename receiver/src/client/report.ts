@@ -131,7 +131,7 @@ export function writeJson(value: object): Written {
 	}
 }
 
-/** Fields of a query that are times. */
+/** Names of the query fields whose values are times. */
 const timeNames: ReadonlySet<string> = new Set([
 	"recordedFrom",
 	"recordedBefore",

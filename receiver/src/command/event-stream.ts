@@ -12,7 +12,7 @@ export type Connection =
 	| { readonly kind: "open"; readonly messages: AsyncIterable<StreamMessage> }
 	/** The service refused the connection, with a code and a sentence. */
 	| { readonly kind: "refused"; readonly status: number; readonly code: string; readonly detail: string }
-	/** Another program answers at this address. */
+	/** The answer did not come from the service, so another program uses this address. */
 	| { readonly kind: "unexpected"; readonly status: number; readonly detail: string }
 	| { readonly kind: "unreachable"; readonly detail: string };
 

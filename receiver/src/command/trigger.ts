@@ -20,9 +20,9 @@ const events = [
 ] as const;
 type TriggeredEvent = (typeof events)[number];
 
-/** Default amount. A whole number is valid in every currency. */
+/** Default basket value of a test conversion. A whole number is valid in every currency. */
 const defaultBasketValue = "100";
-/** Default reason, the one in the contract's own example. */
+/** Default reason of a decision, which is the one in the contract's own example. */
 const defaultReason = "RETURN";
 const orderBytes = 4;
 

@@ -54,14 +54,14 @@ type Job = {
 	/** Number of times in a row that another process had claimed the conversion. */
 	waits: number;
 	dueAtMs: number;
-	/** Called after the next try. */
+	/** Functions to call after the next try of the job. */
 	onTried: (() => void)[];
 };
 
 const backoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
-/** Pauses while another process works on the conversion. */
+/** Pauses before an event is tried again whose conversion another process is working on. */
 const busyBackoff: Backoff = { firstMs: 500, longestMs: 10_000 };
-/** Number of open events that a sweep reads besides those that are failing. */
+/** Number of open events that a sweep reads in addition to the failing events. */
 const sweepSize = 500;
 /**
  * Maximum number of failing events in memory, about 10 MB. If so much fails, no further events are read from the
@@ -84,7 +84,7 @@ type Memory = {
 	readonly busy: Map<string, Job>;
 	/** Times at which events were finished, the oldest first. */
 	readonly finished: Map<string, number>;
-	/** Called when no job is running. */
+	/** Functions to call when no job is running. */
 	readonly onIdle: (() => void)[];
 	timer: ReturnType<typeof setTimeout> | undefined;
 	isStopped: boolean;

@@ -37,7 +37,7 @@ export type OutboxOptions = {
 };
 
 export type Outbox = {
-	/** Starts to send, now and at regular times. */
+	/** Starts the outbox, which sends the due calls now and at regular times. */
 	start(): void;
 	/**
 	 * Reads the table now instead of at the next regular time, unless the outbox is paused by an outage. Call it
@@ -130,7 +130,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 			scheduleIn(0);
 		},
 		wake() {
-			// A pass that is being made may have passed the new entry's place, so another one follows.
+			// The pass that is in progress may already be past the new entry, so another pass follows.
 			isWoken = true;
 			if (pass === undefined) scheduleIn(0);
 		},

@@ -62,7 +62,7 @@ export type OutboxProgress =
 			/** The service refuses the call because of its data. A person must decide. The row is not loaded again. */
 			readonly state: "refused";
 			readonly code: string;
-			/** Sentence that says what is wrong. */
+			/** Sentence that says why the service refused the call. */
 			readonly detail: string;
 	  };
 

@@ -25,7 +25,7 @@ export type StoreOptions = {
 export type RefusedCall = {
 	readonly id: number;
 	readonly call: OutboxCall;
-	/** Sentence that says what is wrong. */
+	/** Sentence that says why the service refused the call. */
 	readonly detail: string;
 };
 

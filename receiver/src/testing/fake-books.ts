@@ -41,7 +41,6 @@ const mostCouponCodes = 10;
 const idLength = 26;
 export const programmeId = `prg_${"0".repeat(idLength)}`;
 
-/** Records a sale that the shop reports. */
 export function recordSale(books: FakeBooks, fields: Fields): FakeAnswer {
 	const { orderId, eventType = "SALE", basketValue, currency = books.currency, couponCodes } = fields;
 	if (typeof orderId !== "string" || typeof eventType !== "string") {

@@ -58,7 +58,7 @@ function answerBatch({ items }: Fields, answerItem: (item: Fields) => FakeAnswer
 	return { status: 200, body: { results } };
 }
 
-/** Answers a query. All conversions are on one page. */
+/** Answers a GET request. A list of conversions is always one page. */
 function answerGet(books: FakeBooks, pathname: string, query: URLSearchParams): FakeAnswer {
 	const [, id] = /^\/v1\/conversions\/(\w+)$/.exec(pathname) ?? [];
 	if (id !== undefined) {

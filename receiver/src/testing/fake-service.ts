@@ -30,7 +30,7 @@ export type FakeServiceOptions = {
 	readonly now?: (() => number) | undefined;
 };
 
-/** A call that arrived, with what was answered. */
+/** A call that the fake service has received, with its answer. */
 export type FakeCall = {
 	readonly method: string;
 	/** Path and query as signed. */

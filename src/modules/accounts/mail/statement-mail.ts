@@ -8,7 +8,9 @@ import type { WrittenMail } from "#core/mail/dispatcher.ts";
 import type { Partner } from "#core/store/tables/partners.ts";
 import type { Statement } from "../store/statements.ts";
 
-/** Lifetime of these mails. They stay correct, and a mail server may be down for days. */
+/**
+ * Lifetime of mails about statements. Their content stays correct, and a mail server may be down for days.
+ */
 const GOOD_FOR_MS = 14 * DAY_MS;
 
 type Named = Pick<Partner, "name" | "public_id">;
@@ -57,7 +59,10 @@ export function composePaidMail(
 	]);
 }
 
-/** Composes the mail that takes back the mail about a payment. The reason is the one in the partner's account. */
+/**
+ * Composes the mail that a payment was undone, which takes back the mail about the payment. The mail gives
+ * the reason that the partner's account shows.
+ */
 export function composeUndoneMail(
 	to: string,
 	partner: Named,

@@ -472,7 +472,7 @@ export async function insertPayments(trx: Db, payments: readonly Insertable<Paym
 	if (payments.length > 0) await trx.insertInto("payments").values(payments).execute();
 }
 
-/** Removes the payment of a statement. Its lock protects the payment. */
+/** Removes the payment of a statement. The lock of the statement protects the payment. */
 export async function removePayment(trx: Db, { id }: Locked<Statement>): Promise<void> {
 	await trx.deleteFrom("payments").where("statement_id", "=", id).execute();
 }

@@ -24,7 +24,7 @@ import {
 	type StatementSettings,
 } from "../store/statements.ts";
 
-/** What a statement would contain if it were issued now. */
+/** Content of a statement if it were issued now. */
 export interface DueStatement extends StatementAmounts {
 	currency: string;
 	total: string;
@@ -41,7 +41,10 @@ export interface DueMonth {
 	minimums: MinimumPayouts;
 }
 
-/** The state of a partner and currency: the statement that is due, or the newest one that rules it out. */
+/**
+ * The state of a partner in one currency: the statement that is due, or the newest statement if it rules out
+ * another one.
+ */
 export interface PartnerDue {
 	partner: Partner;
 	currency: string;
@@ -69,7 +72,9 @@ export async function checkMonth(db: Db, text: string, nowMs: number): Promise<R
 	});
 }
 
-/** Finds what is due to these partners, in the order of the partners and of the currencies. */
+/**
+ * Finds the statements that are due to these partners, in the order of the partners and of the currencies.
+ */
 export async function findDue(
 	db: Db,
 	{ month, endMs, minimums }: DueMonth,
@@ -108,7 +113,7 @@ function dueOf(
 	};
 	const total = totalOf(amounts);
 	const isCarried = isCarriedForward(total, minimum);
-	// Without new entries, a total that stays carried forward needs no other statement.
+	// If there are no new entries, a total that stays carried forward needs no other statement.
 	if (sums.length === 0 && isCarried) return null;
 	const entries = sums.reduce((count, sum) => count + sum.count, 0);
 	return { ...amounts, currency, total, isCarried, entries };

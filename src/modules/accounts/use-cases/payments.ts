@@ -32,7 +32,7 @@ export interface PaymentInput {
 	reference: string;
 }
 
-/** What a person states about payments that the service would not expect. */
+/** Claims of a person about payments that the service would refuse without them. */
 export interface PaymentClaims {
 	/** Public ids of the statements that were paid although their partners have no payment details. */
 	paidWithoutDetails?: readonly string[];
@@ -127,7 +127,7 @@ function refuseUnknown(): ReturnType<typeof refuse> {
 /** Returns why statements cannot be paid, by statement id. A statement without a problem is missing. */
 export async function judgePayments(
 	db: Db,
-	/** The payments by the ids of their statements. */
+	/** Payments by the ids of their statements. */
 	payments: ReadonlyMap<number, Payment>,
 	statements: readonly Statement[],
 	nowMs: number,

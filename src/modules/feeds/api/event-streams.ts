@@ -81,7 +81,7 @@ const STREAM_HEADERS = {
 
 export class EventStreams {
 	readonly #deps: StreamDeps;
-	/** Open streams and the receiver of each. */
+	/** Open streams, each with its receiver. */
 	readonly #open = new Map<OpenStream, ReceiverId>();
 
 	constructor(deps: StreamDeps) {
@@ -269,7 +269,7 @@ class OpenStream {
 		this.#lookLater(Math.min(deadlineMs, this.#endsAtMs) - nowMs);
 	}
 
-	/** The reader has received the last message. */
+	/** Continues after the reader has received the last message. */
 	#resume(): void {
 		if (this.#state !== "waiting for the reader") return;
 		this.#state = "looking";

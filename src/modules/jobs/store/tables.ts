@@ -33,10 +33,13 @@ export interface JobsTable {
 	programme_id: number | null;
 	/** The side in whose name the job decides, or null for a job of the network's staff. */
 	decided_by: Exclude<DecidedBy, "window"> | null;
-	/** Name of the file, or null if the lines come from the database: what the filters of a list have found, or a month. */
+	/**
+	 * Name of the file, or null if the lines come from the database. Such lines are conversions that match the
+	 * filters of a list, or statements of a month.
+	 */
 	file_name: string | null;
+	/** Filters of the list or the month, as the query string of its address, or null if the job has a file. */
 	list_query: string | null;
-	/** Size of the file. */
 	file_bytes: number;
 	/** Person who created the job, or null for the command line. */
 	person_id: number | null;

@@ -121,7 +121,7 @@ A-1004,,refund,RETURN,30.00,R-1`,
 	makesPeople: false,
 	prepare: prepareDecisions,
 	keyOf,
-	// Two lines with "12,50" and "12.50" agree.
+	// Lines whose amounts are "12,50" and "12.50" count as equal.
 	saysOf: (cells) =>
 		["decision", "reason", "amount"].map((name) => cellOf(cells, name).replace(",", ".")).join(" "),
 	// A file may contain several refunds and a decision for one conversion. Each line is judged on the state
@@ -258,11 +258,11 @@ function foreseeAny({ conversion, refunds }: Decidable, asked: Asked, nowMs: num
 		: foresee(conversion, asked, nowMs);
 }
 
-/** A conversion while the lines about it are judged one after the other. */
+/** The state of a conversion while several lines about it are judged one after the other. */
 interface ForeseenSale {
-	/** The conversion and its refunds as the database has them. */
+	/** The conversion and its refunds as they are in the database. */
 	stored: Decidable;
-	/** The conversion and its refunds as the lines so far would leave them. */
+	/** The conversion and its refunds as the lines that were judged so far would leave them. */
 	present: Decidable;
 }
 

@@ -41,7 +41,10 @@ export interface RowVerdict {
 	word?: string | undefined;
 }
 
-/** Groups of amounts in a summary. "REFUNDED" has what was refunded, and the commission and fee that it took away. */
+/**
+ * Groups of amounts in a summary. The group "REFUNDED" has the refunded values, and the amounts by which
+ * refunds have lowered commissions and fees.
+ */
 export const MONEY_STATUSES = [...IMPORTED_STATUSES, "REFUNDED"] as const;
 
 export interface RowMoney {
@@ -128,7 +131,7 @@ export interface CollectedLines {
 
 export interface JobKind {
 	name: JobKindName;
-	/** Singular and plural of what the lines are about, for example "person" and "people". */
+	/** Singular and plural noun for the things that the lines are about, for example "person" and "people". */
 	noun: readonly [string, string];
 	/** Short description of the file, for the page where people upload it. */
 	hint: string;
@@ -141,7 +144,7 @@ export interface JobKind {
 	checkHeader?(has: (column: string) => boolean): string[];
 	/** Example of a file, for the page. */
 	example: string;
-	/** Text that says what cannot be undone, and who is informed. */
+	/** Text that tells the person what cannot be undone after the job, and who is informed. */
 	advice: string;
 	/**
 	 * Words in the result file for each verdict. A line to change has one word before it is applied and another
@@ -221,7 +224,7 @@ export interface JobKind {
 
 /** A kind of files from other software, which the command line imports too. */
 export interface ImportKind extends JobKind {
-	/** Description of its command `ringback import`. */
+	/** Description of the kind in the help of `ringback import`. */
 	importSummary: string;
 }
 
@@ -252,7 +255,7 @@ export function needsFixing(detail: string, word?: string): RowVerdict {
 	return { kind: "refused", detail, money: null, word };
 }
 
-/** A line that was read, or all its faults. */
+/** The parsed content of a line, or all faults of the line. */
 export type ReadLine<Value> = Result<Value> | Checked<Value>;
 
 /** Maximum number of faults that the refusal of a line names. The others are counted. */
@@ -266,7 +269,7 @@ export function refuseLine(refused: Extract<ReadLine<unknown>, { ok: false }>): 
 	return needsFixing([...named, ...(more === 0 ? [] : [`And ${more} more.`])].join(" "));
 }
 
-/** Judges lines one after the other. It is for kinds of jobs whose files have few lines. */
+/** Judges lines one after the other. Use it only for kinds of jobs whose files have few lines. */
 export async function inOrder(
 	rows: readonly JobRow[],
 	judge: (row: JobRow) => Promise<RowVerdict>,

@@ -123,7 +123,7 @@ interface MeantConversion extends NamedAgreement, SaleAmounts {
 	eventType: EventType;
 	soldAtMs: number;
 	approveAtMs: number;
-	/** True if the file has the end of the approval window. */
+	/** True if the file has a column with the end of the approval window. */
 	saysApproval: boolean;
 	/** The rates from which the amounts follow, or null if the file has one of the amounts. */
 	rates: Rates | null;

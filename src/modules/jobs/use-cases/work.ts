@@ -181,7 +181,7 @@ interface Batch {
 	seq: number;
 	kind: JobKind;
 	rows: readonly SettledRow[];
-	/** Verdicts of the preview. Empty before the preview. */
+	/** Verdicts of the preview. The list is empty before the preview. */
 	promised: readonly RowVerdict[];
 	isLast: boolean;
 }
@@ -306,7 +306,7 @@ interface Earlier {
 	 * read from the database first.
 	 */
 	readTo(seq: number): Promise<EarlierLines>;
-	/** Adds the lines of a batch after it was stored. */
+	/** Adds the changing lines of a batch after the batch was stored. */
 	add(seq: number, judged: readonly JudgedRow[]): void;
 }
 

@@ -67,8 +67,8 @@ export async function tellSales(deps: TellDeps, isStopping: () => boolean): Prom
 }
 
 /**
- * Reads the moves since the last run, and stores what the people of partners are to be mailed about. The first run only
- * notes where the moves end.
+ * Reads the moves since the last run, and stores the news about them for the people of partners. The first
+ * run only stores the position of the newest move.
  */
 async function collectSaleNews({ store, clock }: TellDeps, isStopping: () => boolean): Promise<void> {
 	while (!isStopping()) {
@@ -204,7 +204,7 @@ async function newsOfWaiting({ store, publicUrl }: TellDeps, nowMs: number): Pro
 		async write(trx): Promise<Letter[]> {
 			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 			if (!(await claimWeeklyMail(trx, programmeId, dueAtMs, nowMs))) return [];
-			// A programme that was opened since then is mentioned next week.
+			// A programme that was opened after the mail was due is mentioned next week.
 			if (programme === undefined || waiting === null || programme.created_at_ms >= dueAtMs) return [];
 			const readers = await addresseesOf(trx, programmeId, DECIDING_ROLES, ["decisions_waiting"]);
 			const mail = composeWaitingMail(programme, waiting, zone, publicUrl);

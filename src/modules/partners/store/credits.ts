@@ -68,7 +68,7 @@ export function rowOfCredit({ partnershipId, word, linkId, clickedAtMs, subIds }
 	};
 }
 
-/** Credits by the id of their conversion, for changes. */
+/** Reads credits by the ids of their conversions, for a change of these conversions. */
 export const CREDIT_OF_CONVERSION = readById<StoredCredit>(
 	`select ${Object.keys(CREDITS.columns).join(", ")} from credits where conversion_id = :id`,
 );

@@ -29,7 +29,7 @@ export interface AssignmentInput {
 	reason: string;
 }
 
-/** What a conversion is worth to a partner and to the network. */
+/** Amounts of a conversion for a partner and for the network. */
 interface AssignedAmounts {
 	/** Partnership to which the conversion is assigned, or null for nobody. */
 	partner: NamedPartnership | null;
@@ -167,7 +167,7 @@ async function planAssignment(
 	return succeed({ conversion, programme, reason, before, after, isSame, shown, priced });
 }
 
-/** Locks the conversion, and returns its row as of the lock. */
+/** Locks the conversion, and returns its row as it is under the lock. */
 async function lockConversion(
 	trx: Db,
 	{ store }: ConversionsDeps,

@@ -49,7 +49,7 @@ declare module "#core/conversions/module-facts.ts" {
 	interface ConversionFacts {
 		/** The credit, or undefined if the conversion has none. */
 		credit: Credit | undefined;
-		/** The credited partnership. Undefined for nobody. */
+		/** The credited partnership, or undefined if nobody is credited. */
 		credited: CreditablePartnership | undefined;
 		/** Events that were stored for partners. Empty if no partner of the batch gets callbacks. */
 		told: readonly Pick<ToldEvent, "receiver_id" | "name">[];
@@ -163,7 +163,7 @@ function findWantedRates(
 function follow(made: MadeMove): Followed {
 	const { parts, known, facts } = made;
 	const credit = parts.credit ?? known.credit;
-	// Most sales have no credit, and nothing follows for partners.
+	// Most sales have no credit, so there is nothing to do for partners.
 	if (credit === undefined) return {};
 	const credited = parts.credit === undefined ? known.credited : creditedBy(facts.partnerships, credit);
 	const now = { ...known, credit, credited };

@@ -33,8 +33,8 @@ export interface CreditChange {
 }
 
 /**
- * Returns the amounts after the change, computed from the basket value that is left, and what must be kept for later
- * changes. `record` has the rates of the programme, and of the new partnership.
+ * Returns the amounts after the change, computed from the basket value that is left, and the rates that later
+ * changes need. `record` has the rates of the programme and of the new partnership.
  */
 export function priceLaterCredit(
 	conversion: Conversion,

@@ -51,7 +51,7 @@ export interface PartnerInput {
 	email: string;
 }
 
-/** What staff enter to invite a partner. */
+/** Fields that staff enter to invite a partner. */
 export interface InvitationInput extends PartnerInput {
 	/**
 	 * Public id of the partner, which the form already contains. If the same form is sent twice, only one partner is made.
@@ -200,7 +200,7 @@ export async function makePartner(
 	deps: InvitationsDeps,
 	actor: Actor,
 	{ name, site, email, publicId }: InvitationInput,
-	/** What the mail says about the partner's first programme, if there is one. */
+	/** Content of the mail about the partner's first programme, if there is one. */
 	about: Pick<PartnerPlace, "accepted" | "conditions"> = {},
 ): Promise<Result<InvitedPartner>> {
 	if (publicId !== undefined && (await rows.findPartner(trx, publicId)) !== undefined) {

@@ -142,7 +142,7 @@ function judgeArchivedPartner(partner: JudgedPartner): Result<true> {
 	return refuse("wrong_status", text);
 }
 
-/** The fields of a partnership's form, as typed. */
+/** The fields of a partnership's form, as a person typed them. */
 export interface PartnershipFields {
 	/**
 	 * General commission as a percentage, which replaces the programme's general commission. If this field and

@@ -32,7 +32,7 @@ const SOURCE_WORDS: Readonly<Record<CommissionSource, string>> = {
 };
 
 interface Row {
-	/** The event type, or null for all types that neither side names. */
+	/** The event type, or null for all types that have no commission of their own. */
 	eventType: EventType | null;
 }
 
@@ -82,7 +82,7 @@ export function commissionSection(
 	});
 }
 
-/** Lists what a partner has earned over time, from its own commissions and from those of the programme. */
+/** Lists the commissions of a partner over time, from its own rates and from those of the programme. */
 export async function commissionHistory(
 	{ store }: Pick<WebDeps, "store">,
 	programme: Programme,
@@ -95,7 +95,7 @@ export async function commissionHistory(
 	).map(({ fromMs, rates }) => ({ fromMs, rates: effectiveCommissions(...rates) }));
 	const words = ({ rates }: (typeof history)[number]) => describeRates(rates, currency).join("\n");
 	return rateHistorySection({
-		// A change of the programme's rates need not change what this partner earns.
+		// A change of the programme's rates does not always change the commission of this partner.
 		history: history.filter((one, index) => {
 			const before = history[index - 1];
 			return before === undefined || words(before) !== words(one);
@@ -127,8 +127,8 @@ export function describeChange(
 }
 
 /**
- * Lists the event types for which a side has a commission of its own. The last row stands for all other
- * types.
+ * Lists the event types for which the programme or a partnership has a commission of its own. The last row
+ * stands for all other types.
  */
 function rowsOf(programme: ProgrammeCommissions, partnerships: readonly PartnershipRates[]): Row[] {
 	const named = EVENT_TYPES.filter((type) =>

@@ -19,7 +19,7 @@ import type { AuditEntry } from "#core/store/tables/notices.ts";
 
 const BATCH_ROWS = 500;
 
-/** Position of a walk, or empty at its start. */
+/** Position of a walk through a table, or empty at the start. */
 export type Position = string;
 type Next = Promise<Position | null>;
 
@@ -33,7 +33,10 @@ function idsOf(rows: readonly { id: number }[]): number[] {
 	return [NO_ID, ...rows.map(({ id }) => id)];
 }
 
-/** Removes what lets a person sign in, and what waits for them. Their sessions and links have ended already. */
+/**
+ * Removes the credentials and memberships of a person, and the news and changes that wait to be mailed. The
+ * person's sessions have ended already.
+ */
 export async function removeAccountOf(trx: Db, personId: number): Promise<void> {
 	for (const table of ["passwords", "authenticators", "spent_codes", "sign_in_challenges"] as const) {
 		await trx.deleteFrom(table).where("person_id", "=", personId).execute();
@@ -165,7 +168,7 @@ async function eraseEntries(trx: Db, ids: readonly number[]): Promise<void> {
 		.execute();
 }
 
-/** Removes the sub IDs and links from a partner's callbacks, and what its server answered. */
+/** Removes the sub IDs and links from a partner's callbacks, and the answers of the partner's server. */
 export async function eraseCallbacks(trx: Db, receiverId: ReceiverId, position: Position): Next {
 	const events = await trx
 		.selectFrom("events")
@@ -325,7 +328,9 @@ export async function findSubjectsOfPartner(
 	return new Set([public_id, ...[...partnerships, ...statements].map(({ subject }) => subject)]);
 }
 
-/** Returns the details of a person's audit entries of these actions, and those of entries about a subject. */
+/**
+ * Returns the details of audit entries with these actions, either those by a person or those about a subject.
+ */
 export function listAuditDetails(
 	db: Db,
 	actions: readonly string[],

@@ -56,7 +56,7 @@ export async function exportPartner(
 	return succeed({ fileName: `${publicId}-${utcDay(nowMs)}.json`, parts: jsonFile(sections) });
 }
 
-/** Reads the short parts of the file. */
+/** Reads the short parts of the export. */
 async function readFacts(deps: PrivacyDeps, partner: Partner, nowMs: number): Promise<Section[]> {
 	const { db } = deps.store;
 	const { id, public_id: publicId, created_at_ms, archived_at_ms, erased_at_ms, ...facts } = partner;

@@ -49,7 +49,7 @@ interface RefundedAmounts {
 
 export type RefundVerdict =
 	| { kind: "refund"; amount: string; left: RefundedAmounts }
-	/** Everything that was left is refunded. */
+	/** The refund takes everything that was left. */
 	| { kind: "reverse"; amount: string }
 	/** The same refund was stored before. */
 	| { kind: "already" }

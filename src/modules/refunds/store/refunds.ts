@@ -37,7 +37,7 @@ export async function findRefunds(
 	return Map.groupBy(found, ({ conversion_id }) => conversion_id);
 }
 
-/** Refunds by the id of their conversion, the oldest first. */
+/** Reads refunds by the ids of their conversions, the oldest first. */
 export const REFUNDS_OF_CONVERSION = readById<NewRefund>(
 	`select ${Object.keys(REFUNDS.columns).join(", ")} from refunds where conversion_id = :id order by id`,
 );

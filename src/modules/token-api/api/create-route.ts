@@ -9,7 +9,7 @@ import { createOnce } from "./transaction.ts";
 
 /** The resource that a call creates, after the fields of the call were checked. */
 export interface Creation<Created, Shown> {
-	/** Name under which references are stored; the operationId by default. */
+	/** Name under which references are stored. Default: the operationId. */
 	kind?: string;
 	/** Values of the body in the form in which they are stored, if callers may spell them in several ways. */
 	values?: object;

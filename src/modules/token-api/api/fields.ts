@@ -21,7 +21,7 @@ export const EXAMPLE = {
 
 const MAX_REFERENCE_LENGTH = 100;
 
-/** The caller's own name for what it creates. */
+/** The caller's own name for the resource that a call creates. */
 export const REFERENCE = z
 	.string()
 	.regex(

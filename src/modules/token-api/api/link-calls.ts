@@ -55,7 +55,7 @@ export function linkCreation(
 ): Creation<PartnerLink, z.output<typeof LINK>> {
 	const owner = { partnerId: partnership.partner_id, partnershipId: partnership.public_id };
 	return {
-		// The calls of the network and of the partner share the references.
+		// The calls of the network and of the partner store their references under the same name.
 		kind: "createLink",
 		values: normalizeLink({ name, target, code }),
 		create: (holder) => makePartnerLink(deps, holder, owner, { name, target, code }),

@@ -205,7 +205,7 @@ function showEntry(entry: ListedEntry): z.output<typeof ENTRY> {
 	};
 }
 
-/** The periods of the page with the network's totals, in days. */
+/** Periods for which the page shows the network's totals, in days. */
 const PERIODS = ["7", "30", "90", "365"] as const;
 
 const STATUS_TOTAL = z

@@ -272,7 +272,7 @@ const WIRE_FIELDS: Readonly<Record<string, string>> = {
 	email: "ownerEmail",
 };
 
-/** Terms that must be there when a programme is created. */
+/** Converts the fields of a new programme for the use case, which requires all of these terms. */
 function readOpening(body: z.output<z.ZodObject<typeof CREATION>>) {
 	const { currency, ownerEmail, name, commission, networkFee, ...rest } = body;
 	const { approvalDays, parksPixels } = rest;

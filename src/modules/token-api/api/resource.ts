@@ -22,7 +22,7 @@ interface ResourceDefinition<Schema extends z.ZodType, Row> {
 type Words = Omit<RouteWords, "path" | "right">;
 
 interface ChangeDefinition<Row, Body extends z.ZodObject> extends Words {
-	/** Method and rest of the path; "PATCH" of the resource itself by default. */
+	/** Method and rest of the path. Default: "PATCH" of the resource itself. */
 	at?: `${"PATCH" | "POST" | "DELETE"} /${string}`;
 	body?: Body;
 	sample?: z.input<Body>;

@@ -1,4 +1,4 @@
-// The form of a call of the network's and the partners' APIs, and what its handler gets and answers.
+// The form of a call of the network's and the partners' APIs, with the input and the result of its handler.
 
 import type * as z from "zod";
 import type { AppDeps } from "#core/api/deps.ts";
@@ -13,7 +13,7 @@ import type { CachedSubTotals } from "#modules/partners/use-cases/sub-totals.ts"
 
 export interface TokenApiDeps extends AppDeps {
 	mails: MailDispatcher;
-	/** Start of every partner link. */
+	/** URL with which every partner link begins. */
 	clickUrl: string;
 	/** True if callbacks and links may lead to private addresses, which is a development setting. */
 	allowsPrivateRanges: boolean;
@@ -53,12 +53,12 @@ export const PARTNER_TAG: ApiTag = {
 	description: "Programs of a partner read its data and create links with an API token. They are not signed.",
 };
 
-/** A call with a token. `handle` gets what the schemas of the call have checked. */
+/** A call with an API token. `handle` gets the values that the schemas of the call have parsed. */
 export interface TokenRoute extends TokenCallDescription {
 	handle(call: TokenCall<unknown, unknown>, deps: TokenApiDeps): Promise<Result<TokenAnswer<unknown>>>;
 }
 
-/** Description of a call that all kinds of calls take. */
+/** Fields that describe a call, which all kinds of calls have. */
 export interface RouteWords
 	extends Pick<TokenCallDescription, "path" | "right" | "operationId" | "summary" | "description"> {
 	/** Kinds of faults of this call, besides those of every call of its kind. */

@@ -167,7 +167,7 @@ function refuseNul(name: string): Result<never> {
 	return refuse("invalid_field", `${name} contains a NUL character. Send it without this character.`, name);
 }
 
-/** The query of a call that has none. */
+/** Schema for the query of a call that takes no parameters. */
 const NO_QUERY = z.strictObject({});
 
 function readQuery({ query: schema }: TokenRoute, search: URLSearchParams): Result<unknown> {

@@ -1,4 +1,4 @@
-// The names that callers of the APIs gave to what they created.
+// Stores the names that callers of the APIs gave to the resources that they created.
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "#core/store/store.ts";

@@ -11,7 +11,7 @@ export interface ApiReferencesTable {
 	/** Name of the call that created it. References of different calls are independent. */
 	kind: string;
 	reference: string;
-	/** SHA-256 of what the caller sent. The same reference with other values is refused. */
+	/** SHA-256 of the values that the caller sent. The same reference with other values is refused. */
 	request_hash: string;
 	/** Public id of the created resource, or the code of a link, or the email address of an invited person. */
 	resource: string;
