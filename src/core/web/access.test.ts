@@ -58,7 +58,7 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 const OF_WHOM = /(?:prg|ptn)_\w+/;
 const UNKNOWN = "prg_00000000000000000000000000";
 /**
- * Headers of a form sent from another site. Old browsers send only Origin, and all others also send
+ * Headers that browsers add to a form sent from another site. Old browsers send only Origin, and all others also send
  * Sec-Fetch-Site.
  */
 const FOREIGN_FORMS = [
@@ -114,7 +114,7 @@ test("a visitor with the right is answered, with the strict headers and without 
 		const browser = await visit(visitor);
 		for (const route of SITE_LISTS.routes.filter(({ method }) => method === "GET")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
-			// Staff belong to no programme, so they have none to leave.
+			// Staff belong to no programme, so they cannot leave one.
 			if (visitor === "staff" && route.path.endsWith("/leave")) continue;
 			const what = `${visitor}: ${pathOf(route)}`;
 			const answer = await browser.open(pathOf(route));
@@ -131,7 +131,7 @@ test("a visitor with the right is answered, with the strict headers and without 
 
 type TokenState = "none" | "unknown" | "revoked" | "expired" | TokenRight;
 
-/** Code of the refusal of a call that needs a right, by the state or right of its token. Null if it is not refused. */
+/** Fault code of a call that needs a right, by the state or right of its token. Null if the call is not refused. */
 const CALLS: Readonly<Record<TokenRight, Readonly<Record<TokenState, string | null>>>> = (() => {
 	const strangers = {
 		...{ none: "missing_token", unknown: "unknown_token" },
@@ -188,7 +188,8 @@ test("a call without the right is refused with its code, and nothing changes", a
 			site.moveClock(SECOND_MS);
 			const { text } = await program.send(target, { method, headers });
 			const { code = null } = JSON.parse(text);
-			// The call names nothing that exists, so a call with the right is refused for another reason, or lists.
+			// The call names nothing that exists. A call with the right therefore returns a list, or is refused for another
+			// reason.
 			if (expected === null) assert.doesNotMatch(String(code), /_token$/, `${state}: ${method} ${path}`);
 			else assert.equal(code, expected, `${state}: ${method} ${path}`);
 		}

@@ -1,7 +1,7 @@
-// The guards of a route, in this order: headers, session, address, permission, form. People of a shop may
-// open their own programmes, people of a partner may open their own partner, and staff may open everything.
-// If a person must not know that a page exists, the answer is the same 404 as for an unknown address. If only
-// the person's role is too low, the page says so.
+// Makes the guards of a route, in this order: headers, session, address, permission, form. People of a shop may open
+// their own programmes, people of a partner may open their own partner, and staff may open everything. If a person
+// must not know that a page exists, the answer is the same 404 as for an unknown address. If only the person's role is
+// too low, the page says so.
 
 import type { MiddlewareHandler } from "hono";
 import { readTrouble } from "../callbacks/failure-notices.ts";
@@ -48,7 +48,6 @@ import { arrivalOf, clientOf, readVisitor } from "./visitor.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
-/** Returns a function that lists the guards of a route. */
 export function createGuards(
 	deps: PageDeps,
 ): (route: Pick<Route, "access" | "takesFile" | "waitsOutside">) => readonly Guard[] {
@@ -77,8 +76,8 @@ export function createGuards(
 }
 
 /**
- * Redirects a visitor who is not signed in to the sign-in page, which later leads back to the requested page. The address
- * of a form leads to the page that has the form.
+ * Redirects a visitor who is not signed in to the sign-in page, which later leads back to the requested page. If the
+ * visitor sent a form, it leads to the page that has the form.
  */
 const requireSignIn: Guard = async (c, next) => {
 	if (c.get("viewer") !== null) return next();
@@ -120,7 +119,10 @@ function requirePartner({ store }: Pick<WebDeps, "store">): Guard {
 	};
 }
 
-/** Matches the pages that are shown of an erased partner: its account, and the page that says when it was erased. */
+/**
+ * Matches the pages of an erased partner that can still be opened: its account, and the page that says when it was
+ * erased.
+ */
 const SHOWN_OF_ERASED =
 	/^\/partner\/[^/]+\/(?:earnings|conversions|statements|entries|personal-data)(?:\/|$)/;
 
@@ -156,7 +158,7 @@ export function admitPages(deps: WebDeps, waitingPages: ReadonlySet<string>): Gu
 }
 
 /**
- * Puts into the context what every page needs: the network, the visitor, and the signed-in person if the
+ * Puts the data that every page needs into the context: the network, the visitor, and the signed-in person if the
  * session is valid.
  */
 function openSession(deps: PageDeps): Guard {
@@ -178,8 +180,8 @@ function openSession(deps: PageDeps): Guard {
 		c.set("waiting", await countWaiting(staffLinks, ({ waiting }) => waiting?.count(deps.store.db)));
 		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
-			// The cookie of a renewed session is set before the page sets its own cookies. Otherwise it would undo
-			// a sign-out.
+			// The cookie of a renewed session is set before the page sets its own cookies. Otherwise a page that signs the
+			// person out would be overridden.
 			handOnCookies(c, found.setCookies);
 		}
 		// Pages for visitors who are not signed in may be cached and shown to others, so they are always in
@@ -243,13 +245,11 @@ function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer):
 	return installation.warningsFor(arrival);
 }
 
-/**
- * Security headers. They let the browser run only our own scripts and styles, and send requests only to us.
- */
+/** Security headers. They let the browser run only our own scripts and styles, and send requests only to our site. */
 const HEADERS = {
 	"content-security-policy":
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-	// Our addresses may contain tokens, so other sites must not see them as referrer.
+	// Our addresses may contain tokens, so other sites must not get them as the referrer.
 	"referrer-policy": "same-origin",
 	"x-content-type-options": "nosniff",
 	"cross-origin-opener-policy": "same-origin",
@@ -258,7 +258,7 @@ const HEADERS = {
 export const securePages: Guard = async (c, next) => {
 	await next();
 	for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
-	// Assets already have a cache header of their own.
+	// Assets already have their own cache header.
 	if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
 };
 

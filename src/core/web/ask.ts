@@ -1,15 +1,15 @@
-// Reads what an address asks of a list: its filters, its order, and the position of the page. list.ts reads and shows
-// the rows. Every list has the parameters `sort` and `cursor`, so no filter may have these names.
+// Reads from an address which part of a list to show: the filters, the order, and the position of the page. list.ts
+// reads and shows the rows. Every list has the parameters `sort` and `cursor`, so no filter may have these names.
 
 import type { Filter } from "./filters.ts";
 import type { WebContext } from "./page.ts";
 import { withQuery } from "./paths.ts";
 import type { SortedColumn } from "./ui.ts";
 
-/** Parameters of an address. An undefined one is left out. */
+/** Parameters of an address. Undefined parameters are left out. */
 export type Texts = Readonly<Record<string, string | undefined>>;
 
-/** The filters of a list, by their names in the address. */
+/** Filters of a list, by their parameter names. */
 export type Filters = Readonly<Record<string, Filter<unknown>>>;
 
 /** Values of the filters that are set and valid. */
@@ -19,7 +19,7 @@ export type QueryOf<From extends Filters> = {
 
 type Direction = "asc" | "desc";
 
-/** Orders of a list, each with the direction in which it begins. The first one is the default. */
+/** Orders of a list, each with its first direction. The first order is the default. */
 export type Orders<By extends string> = Readonly<Partial<Record<By, Direction>>>;
 
 export interface ListOrder<By extends string = string> {
@@ -28,17 +28,23 @@ export interface ListOrder<By extends string = string> {
 	isDefault: boolean;
 }
 
-/** What the page of a list declares about its address. */
+/** Declaration of a list on a page: which parameters its address may have. */
 export interface DeclaredList<From extends Filters, By extends string> {
 	path: string;
 	/** Fragment of the addresses, such as "#deliveries", if the list is one section of its page. */
 	hash?: string;
 	filters?: From;
-	/** Filters that this reader must not use. They are not shown, and the address cannot set them. */
+	/** Filters that this reader must not use. The form does not show them, and the address cannot set them. */
 	without?: readonly (keyof From & string)[];
-	/** Returns the orders that an index serves with these filters. By default a list has only one, the newest first. */
+	/**
+	 * Returns the orders that an index supports with these filters. By default a list has only one order, the newest row
+	 * first.
+	 */
 	orders?(query: QueryOf<From>): Orders<By>;
-	/** Values of filters that apply if the address has none of them. Links have them, so that they stay what they are. */
+	/**
+	 * Values of filters that apply if the address has none of them. Links contain these values, so that their meaning
+	 * never changes.
+	 */
 	defaults?: Texts;
 	/** Parameters that are not filters, such as `archived`. Every address of the list has them. */
 	fixed?: Texts;
@@ -48,37 +54,43 @@ export interface DeclaredList<From extends Filters, By extends string> {
 	search?: string;
 }
 
-/** What an address asks of a list. */
+/** List that an address asks for, after its parameters were read. */
 export interface Asked<Query = unknown, By extends string = string> {
 	query: Query;
 	order: ListOrder<By>;
-	/** Text of the cursor, which says where the page begins. Undefined for the first page. */
+	/** Cursor of the page, or undefined for the first page. */
 	cursor: string | undefined;
-	/** Messages about invalid filters, by the name of their field. While there is one, nothing is listed. */
+	/** Messages about invalid filters, by the name of the field. If there is a message, nothing is listed. */
 	problems: Texts;
 	isUnderstood: boolean;
 	/** True if a person has chosen a filter. */
 	isFiltered: boolean;
-	/** HTTP status of the page. It is not 200 if all is well, because a refused form has already set another one. */
+	/**
+	 * HTTP status of the page, or undefined if all filters are valid. It is never 200, because a refused form may
+	 * already have set another status.
+	 */
 	status: 422 | undefined;
-	/** Returns the address of the first page with these filters and changes, of the list or of another path. */
+	/**
+	 * Returns the address of the first page with these filters and the given changes. `path` replaces the list's own
+	 * path.
+	 */
 	href(changes?: Texts, path?: string): string;
-	/** Returns the same address with the position of this page. */
+	/** Returns the address of this page with its filters and position. */
 	here(path?: string): string;
-	/** Address of the whole list. */
+	/** Address of the list without any filter. */
 	clearHref: string;
 	/** Returns the link for the heading of a column, or undefined if the list cannot be sorted by it. */
 	sorted(by: By): SortedColumn | undefined;
-	/** What the form with the filters shows. */
+	/** Data for the form with the filters. */
 	form: {
 		action: string;
 		filters: Filters;
-		/** Values as they were typed, whether valid or not. */
+		/** Values as they were typed, even if they are invalid. */
 		typed: Texts;
-		/** Parameters that the form keeps without a field. */
+		/** Hidden fields that the form sends unchanged. */
 		hidden: Texts;
 		idPrefix: string;
-		/** Time zone of days, which is that of the network. */
+		/** Time zone of the days in filters, which is the network's. */
 		zone: string;
 	};
 }
@@ -150,8 +162,8 @@ export function withProblems<Query, By extends string>(
 }
 
 /**
- * Reads the parameters of an address. Spaces at the ends are removed, because people paste them by accident, and empty
- * ones are left out, because a form sends its empty fields.
+ * Reads the parameters of an address. Spaces at the ends are removed, because people paste them by accident. Empty
+ * parameters are left out, because a form sends its empty fields.
  */
 function readTexts(search: string): Record<string, string> {
 	const texts = [...new URLSearchParams(search)].map(([name, text]) => [name, text.trim()] as const);
@@ -179,7 +191,7 @@ function reverse(direction: Direction): Direction {
 	return direction === "desc" ? "asc" : "desc";
 }
 
-/** Returns the name of an order in addresses and cursors, such as "sale-desc". */
+/** Returns the text for an order in addresses and cursors, such as "sale-desc". */
 export function nameOf({ by, direction }: Pick<ListOrder, "by" | "direction">): string {
 	return `${by}-${direction}`;
 }

@@ -22,7 +22,7 @@ test("the scale has six sizes, four weights and eight spacings, and the sheets u
 	deepEqual(findOffScale(all), []);
 	const names = new Set(parseSheet(all).declarations.map(({ property }) => property));
 	const count = (prefix: string) => [...names].filter((name) => name.startsWith(prefix)).length;
-	// There is a seventh size variable, which is only the factor for monospaced text.
+	// The seventh variable for sizes is only the factor for monospaced text.
 	deepEqual([count("--size-"), count("--weight-"), count("--space-")], [6 + 1, 4, 8]);
 });
 

@@ -1,4 +1,4 @@
-// Style sheets, scripts and the icon. Their addresses contain a hash of their content. Browsers may therefore
+// Serves style sheets, scripts and the icon. Their addresses contain a hash of their content. Browsers may therefore
 // cache them permanently, and still load the new files after an upgrade.
 
 import { createHash } from "node:crypto";
@@ -49,7 +49,7 @@ export function assetUrl(name: string): string {
 	return `/assets/${name}?v=${asset.hash}`;
 }
 
-/** Returns the address of the style sheet with the network's colour. The address contains the colour. */
+/** Returns the address of the style sheet with the network's colour, which is part of the address. */
 export function themeUrl(colour: string): string {
 	return `/assets/theme/${colour.slice(1)}.css`;
 }

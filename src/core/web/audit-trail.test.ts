@@ -131,8 +131,7 @@ function watchTransactions(store: Store) {
 }
 
 /**
- * Creates the sample programme. This must run first, because the sample is offered only while there is no
- * programme.
+ * Creates the sample programme. This must run first, because the sample is offered only while there is no programme.
  */
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
@@ -152,7 +151,7 @@ async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<vo
 async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	const staff = await site.addStaff();
 	const browser = await site.signIn(staff);
-	// A second session of the same person, which the next form ends.
+	// Signs the same person in a second time. The next form ends that session.
 	await site.signIn(staff);
 	const sessionId = /name="sessionId" value="([^"]+)"/.exec((await browser.open("/account")).text)?.[1] ?? "";
 	await send("/account/sessions/end", browser, "/account/sessions/end", { sessionId });
@@ -446,7 +445,7 @@ async function walkPartnerCallbacks(site: TestSite, send: Send): Promise<void> {
 	await at("/test", { event: "conversion.recorded" });
 	const receiver = await findPartnerReceiver(site.store.db, partner.id);
 	ok(receiver !== undefined);
-	/** Sends what is due, and makes a failed test callback look like that of a real sale. */
+	/** Sends due callbacks, and makes a failed test callback look like that of a real sale. */
 	const run = async (status: number) => {
 		await runCallbacks(site, receiver, { kind: "answered", status });
 		await site.store.db.updateTable("undelivered").set({ set_aside: null }).execute();

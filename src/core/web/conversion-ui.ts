@@ -64,7 +64,7 @@ export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
 	window: "automatically",
 };
 
-/** Shows rates in words, each on a line of its own. */
+/** Shows rates in words, one rate on each line. */
 export function rateLines(rates: EffectiveRates, currency: string): Html {
 	return html`${describeRates(rates, currency, ui.decimal).map((line) => html`<div>${line}</div>`)}`;
 }
@@ -73,8 +73,6 @@ export function rateLines(rates: EffectiveRates, currency: string): Html {
 export function titleCase(word: Reason | EventType): string {
 	return ui.capitalise(word.toLowerCase().replaceAll("_", " "));
 }
-
-// Table cells of a conversion. They show the order, the status, and the next step or the decision.
 
 const STATUS_TONES: Readonly<Partial<Record<Status, ui.Tone>>> = {
 	RECORDED: "info",
@@ -102,7 +100,7 @@ export function orderCell(conversion: Conversion, programmeId: string, back: str
 	}</span>`;
 }
 
-/** Shows the status in a list. `zone` is that of the list's days. */
+/** Shows the status in a list. `zone` is the time zone of the list's days. */
 export function statusCell(conversion: Conversion, zone: string): Html {
 	const { status, reason } = conversion;
 	return html`${statusBadge(status)}${secondaryLine(nextStep(conversion, zone))}${secondaryLine(reason === null ? null : titleCase(reason))}`;
@@ -112,7 +110,7 @@ function secondaryLine(content: Content): Html | null {
 	return content === null ? null : html`<span class="secondary">${content}</span>`;
 }
 
-/** Returns what will happen automatically and when. For a decided conversion, returns when it was decided and by whom. */
+/** Returns what will happen automatically and when. If the conversion is decided, returns when and by whom. */
 function nextStep(conversion: Conversion, zone: string): Html | null {
 	const {
 		status,
@@ -127,7 +125,7 @@ function nextStep(conversion: Conversion, zone: string): Html | null {
 	return html`${ui.dayTag(decidedAtMs, zone)}${decidedBy === null ? null : ` ${DECIDER_WORDS[decidedBy]}`}`;
 }
 
-// Short words for the state of a delivery. All pages use the same words.
+// Short words for the state of a delivery, the same on all pages.
 
 export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {
 	pending: "Pending",
@@ -170,7 +168,7 @@ export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number)
 }
 
 /**
- * Shows the last HTTP status that was received. If a later attempt got no response, this also shows how it
+ * Shows the HTTP status of the last response. If a later attempt got no response, the cell also shows how that attempt
  * failed.
  */
 export function lastAnswer({
@@ -201,7 +199,7 @@ export function deliveryColumns<Row extends ListedDelivery = ListedDelivery>(
 					row.test === 1 ? html` ${ui.badge("info", "Test")}` : null
 				}`,
 		},
-		// A partner must not see orders, so its list names the conversion.
+		// A partner must not see orders, so its list shows the conversion's id instead.
 		order: {
 			title: called.kind === "shop" ? "Order" : "Conversion",
 			cell: ({ orderId, conversionId }) => {
@@ -217,8 +215,7 @@ export function deliveryColumns<Row extends ListedDelivery = ListedDelivery>(
 	} as const satisfies Readonly<Record<string, ui.Column<Row>>>;
 }
 
-// Messages about failing callbacks: the banner on every page of a programme, and parts of it that other pages
-// use.
+// Messages about failing callbacks: the banner on every page of a programme, and its parts that other pages use.
 
 /**
  * Id of the element that contains the banner. The page has this element even if there is no banner, because
@@ -232,9 +229,9 @@ export const TROUBLE_TARGET = "trouble-live";
 export function troubleBanner(
 	trouble: PresentTrouble | null,
 	pathOf: (deliveryId: string) => string,
-	/** Page that lists the notices. */
+	/** Address of the page that lists the notices. */
 	notices: string,
-	/** True if the reader may fix the problem. Only then does the banner say what to do. */
+	/** True if the reader may fix the problem. Other readers get no advice. */
 	mayIntegrate: boolean,
 ): Html | null {
 	if (trouble === null || !trouble.isSerious) return null;
@@ -284,18 +281,18 @@ export function batchMessage({ count, isAll }: Worked, done: string, none: strin
 	return ["good", `${callbacksAre(count)} ${done}.${rest}`] as const;
 }
 
-/** Returns "1 callback is", "2 callbacks are" and so on. */
+/** Returns a number of callbacks with its verb, such as "1 callback is" or "2 callbacks are". */
 export function callbacksAre(callbacks: number, noun = "callback"): string {
 	return `${ui.countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
 }
 
-// A chart, with a table of its values for screen readers and for browsers without scripts.
+// Chart with a table of its values for screen readers and for browsers without scripts.
 
 export interface ChartSeries {
 	label: string;
 	/** Name of the style sheet's variable, such as --chart-good, which has a colour for each theme. */
 	colour: "good" | "bad" | "warn" | "info" | "plain";
-	/** Values of the series, one for each day. */
+	/** Values of the series, one for each day of the chart. */
 	values: readonly number[];
 }
 

@@ -22,7 +22,7 @@ import {
 import * as paths from "./paths.ts";
 import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
 
-/** The person who is signed in. */
+/** Person who is signed in, as far as pages show them. */
 export interface Viewer {
 	personId: number;
 	publicId: string;
@@ -37,7 +37,7 @@ export interface Viewer {
 	 * programmes.
 	 */
 	programmeCount: number;
-	/** The partners to which the person belongs. */
+	/** Partners to which the person belongs. */
 	partners: readonly Partner[];
 	hasAuthenticator: boolean;
 	/** True if the person is staff and must set up an authenticator before opening any other page. */
@@ -53,22 +53,22 @@ export interface Flash {
 
 interface DocumentView {
 	title: string;
-	/** The network to which the page belongs. */
+	/** Network to which the page belongs. */
 	network: Masthead;
 	menus: Menus;
-	/** The person who is signed in, or null for a visitor who is not signed in. */
+	/** Signed-in person, or null for a visitor who is not signed in. */
 	viewer: Viewer | null;
 	active: Area;
 	programme: DocumentOwner | undefined;
-	/** The partner whose page this is, or undefined on all other pages. */
+	/** Partner to which the page belongs, or undefined on all other pages. */
 	partner: DocumentPartner | undefined;
 	/** Message with the result of the last form, or null. */
 	flash: Flash | null;
 	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
 	allowsPrivateRanges: boolean;
-	/** What waits for staff. It is empty if the reader is not staff. */
+	/** Numbers of things that staff must answer. Empty if the reader is not staff. */
 	waiting: WaitingCounts;
-	/** Warnings about the installation. They are shown only to staff. */
+	/** Warnings about the installation. Empty if the reader is not staff. */
 	warnings: readonly Warning[];
 	isSetUpOffered: boolean;
 	body: Content;
@@ -208,7 +208,7 @@ function accountMenu(view: DocumentView): Html {
 			? [paths.PARTNER_GUIDE_PATH, "Documentation for partners"]
 			: [paths.DOCS_PATH, "Documentation"],
 	];
-	// On a narrow screen, pages of staff that have no room in the bar are only in this menu.
+	// A narrow screen has no room for all pages of staff in the bar, so some of them are only in this menu.
 	const label =
 		staffLinks.length === 0
 			? "Account"
@@ -236,7 +236,7 @@ const PRIVATE_RANGES_WARNING = message(
 	"warn",
 	html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
 );
-/** Message for staff with a link to the set-up. It is shown until they finish the set-up. */
+/** Message for staff with a link to the set-up. The message is shown until they finish the set-up. */
 const SET_UP_OFFER = message(
 	"info",
 	html`<strong>Set up your network:</strong> some steps are left. <a href="${paths.NETWORK_PATH}">Continue</a>`,
@@ -264,7 +264,7 @@ function warningNote({ length }: readonly Warning[]): Html | null {
 	);
 }
 
-// The network's name and logo at the top of the page, and its contact at the bottom.
+// Network's name and logo for the top of the page, and its contact for the bottom.
 
 type Masthead = Pick<NetworkFace, "name" | "brand" | "logo" | "colour" | "supportAddress">;
 
@@ -287,8 +287,7 @@ function masthead(face: Masthead): Html {
 }
 
 /**
- * Returns the logo with an empty alternative text, because the name always follows it, if only for screen
- * readers.
+ * Returns the logo with an empty alternative text, because the name follows the logo for screen readers in any case.
  */
 export function logoImage({ hash, width, height }: NetworkLogo): Html {
 	return html`<img class="brand-logo" src="${logoUrl(hash)}" alt="" width="${width}" height="${height}">`;

@@ -1,6 +1,6 @@
-// The packages that shops install from the network: the library @ringback/receiver and the plugin for Vendure. Every
-// released version keeps its address. Shops have the address and the hash in their lock files, so neither
-// may ever change.
+// Lists the packages that shops install from the network: the library @ringback/receiver and the plugin for Vendure.
+// Every released version keeps its address. Shops have the address and the hash in their lock files, so neither may
+// ever change.
 
 import type { Env, Hono } from "hono";
 import { z } from "zod";
@@ -20,12 +20,12 @@ const VERSION = z.object({
 });
 
 export interface Download extends z.infer<typeof VERSION> {
-	/** Path of the shipped file. */
+	/** Path of the file in the repository or the executable. */
 	path: string;
 }
 
 interface ShopPackage {
-	/** Name of the current version's file. A clone may lack the file. */
+	/** File name of the current version. A clone may lack this file. */
 	file: string;
 	/** Versions that can be downloaded, newest first. */
 	versions: readonly Download[];
@@ -40,7 +40,7 @@ export const LIBRARY = readPackage(
 	"ringback-receiver",
 	"`npm ci` without `--omit=dev` packs it, because that needs a compiler.",
 );
-/** The library and the plugin for Vendure. */
+/** Packages that can be downloaded: the library and the plugin for Vendure. */
 export const PACKAGES = [
 	LIBRARY,
 	readPackage(
@@ -50,7 +50,7 @@ export const PACKAGES = [
 	),
 ];
 
-/** Reads the lists of a package: of the version that is not released yet, if it was packed, and of the released ones. */
+/** Reads both lists of a package: the unreleased version, if it was packed, and the released versions. */
 function readPackage(home: string, name: string, howToPack: string): ShopPackage {
 	const versions = ["packed", "downloads"].flatMap((folder) => {
 		const list = `${home}/${folder}/versions.json`;
@@ -61,7 +61,10 @@ function readPackage(home: string, name: string, howToPack: string): ShopPackage
 	return { file, versions, current: versions.find((version) => version.file === file), howToPack };
 }
 
-/** Returns the address of a file for `npm install` and `npx -p`. The default is the current version of the library. */
+/**
+ * Returns the address of a package file for `npm install` and `npx -p`. The default is the current version of the
+ * library.
+ */
 export function downloadUrl(publicUrl: string, file = LIBRARY.file): string {
 	return `${publicUrl}${DOWNLOADS_PATH}/${file}`;
 }

@@ -1,4 +1,4 @@
-// The error pages. A page of another programme gets exactly the same answer as a page that does not exist.
+// Shows the error pages. A page of another programme gets exactly the same answer as a page that does not exist.
 
 import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";

@@ -1,5 +1,5 @@
-// A site with data for every route, and its visitors. Tests open every page with it and send every form. If a route has a
-// parameter for which this file has no value, they fail.
+// Provides a site with data for every route, and its visitors. Tests open every page of it and send every form. They
+// fail if a route has a parameter for which this file has no value.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -43,14 +43,13 @@ export interface EveryPage {
 	shop: FilledShop;
 	/** Opens a new browser that is signed in as this kind of visitor. */
 	visit(visitor: Visitor): Promise<Browser>;
-	/** Returns the value of a parameter of an address, such as "programmeId". Fails if there is none. */
+	/** Returns the value of an address parameter such as "programmeId". Fails if this file has no value for it. */
 	parameterOf(name: string): string;
 	pathOf(route: Route): string;
 }
 
-/** Opens a site with data for every route. */
 export async function openEveryPage(t: TestContext): Promise<EveryPage> {
-	// Nobody listens there, so the pages of the provider say that it cannot be reached.
+	// Nothing listens at this address, so the pages of the provider say that it cannot be reached.
 	const provider = createIdentityProvider({
 		issuer: "http://127.0.0.1:1",
 		clientId: "ringback",
@@ -75,9 +74,9 @@ export async function openEveryPage(t: TestContext): Promise<EveryPage> {
 	const { statementId, statementJobId } = await issueStatement(site, ofPartner.partner);
 	const partnerDeliveryId = await sendTestTo(site, ofPartner.partner);
 	const staff = await site.addStaff();
-	// The forms about people change these two. The visitors themselves stay unchanged.
+	// The forms about people change these two people, so that the visitors stay unchanged.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
-	// This is the same service, except that staff need an authenticator.
+	// This site has the same database, but staff need an authenticator.
 	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required", companySignIn } });
 	const values = new Map(
 		Object.entries({
@@ -145,7 +144,7 @@ async function sendTestTo({ deps }: TestSite, { public_id }: Partner): Promise<s
 /** Issues a statement to the partner. Returns its id and that of the job. */
 async function issueStatement(site: TestSite, partner: Partner) {
 	const bonus = { amount: "5", currency: "EUR", reason: "Bonus" };
-	// The bonus was added in the month before.
+	// The clock goes back for the bonus, so that the statement's month contains it.
 	site.moveClock(-5 * DAY_MS);
 	assert.ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, bonus)).ok);
 	site.moveClock(5 * DAY_MS);

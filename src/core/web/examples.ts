@@ -1,6 +1,6 @@
-// The example programs in examples/, in the languages that shops use. They receive callbacks, send sale
-// reports, or store click IDs. The Integration page and the guide show them with the network's own values,
-// and test/examples runs them.
+// Returns the example programs in examples/, in the languages that shops use. They receive callbacks, send sale
+// reports, or store click IDs. The Integration page and the guide show the programs with the network's own values, and
+// test/examples runs them.
 
 import { raw } from "hono/html";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
@@ -80,7 +80,7 @@ export interface ExampleValues {
 	publicUrl: string;
 	/** Brand of the network, which is part of header names such as X-<brand>-Signature. */
 	brand: string;
-	/** Name of the click parameter and lifetime of clicks, for a programme that credits partners. */
+	/** Name of the click parameter and lifetime of clicks. Left out for a programme that credits no partners. */
 	click?: { parameter: string; days: number };
 }
 
@@ -94,12 +94,12 @@ export function findLanguage(value: string | undefined): (typeof EXAMPLE_LANGUAG
 	return EXAMPLE_LANGUAGES.find((language) => language.value === value);
 }
 
-/** Returns the path of an example's highlighted code, which `npm ci` writes. */
+/** Returns the path of an example's highlighted code, which is written by `npm ci`. */
 export function renderedExamplePath(language: ExampleLanguage, role: ExampleRole): string {
 	return `docs/rendered/examples/${language}/${role}.html`;
 }
 
-/** Renders an example, filled in with the given values. `title` names it for screen readers. */
+/** Renders an example with the given values. Screen readers announce `title` as its name. */
 export function exampleBlock(
 	language: (typeof EXAMPLE_LANGUAGES)[number],
 	role: ExampleRole,

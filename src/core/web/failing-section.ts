@@ -11,14 +11,14 @@ import { type Html, html } from "./ui.ts";
 /** Maximum number of failing receivers that the section shows. */
 const MOST_FAILING = 10;
 
-/** Words and addresses that differ between shops and partners. */
+/** Words and addresses for shops or for partners. */
 export interface FailingWords {
 	kind: ReceiverKind;
-	/** Title of the column with the names. */
+	/** Heading of the column with the names. */
 	owner: string;
-	/** Returns the page that the name leads to. */
+	/** Returns the page to which the name links. */
 	path(publicId: string): string;
-	/** Returns the list of waiting or failed callbacks. */
+	/** Returns the address of the list of pending or failed callbacks. */
 	listPath(publicId: string, state: "pending" | "failed"): string;
 }
 
@@ -70,7 +70,7 @@ export async function failingSection(
 	});
 }
 
-/** Returns the words for a number with a link, or a faint 0. */
+/** Returns the words for a number with a link. A number of 0 is shown faintly, without a link. */
 export function numberLink(number: number, words: string, href: string): Html {
 	return number === 0 ? html`<span class="faint">0</span>` : html`<a href="${href}">${words}</a>`;
 }

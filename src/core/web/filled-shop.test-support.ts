@@ -1,5 +1,5 @@
-// A shop for tests that has data for every kind of page: a key, a URL, a test conversion whose callback
-// failed, a refused request, a partner, a finished job and a waiting import.
+// Provides a shop for tests with data for every kind of page: a key, a URL, a test conversion whose callback failed, a
+// refused request, a partner, a finished job and a pending import.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -37,7 +37,7 @@ export interface FilledShop {
 	>;
 }
 
-/** Opens a site with this shop. `order` is the order id in the shop's sale report and in the pixel call. */
+/** Opens a site with the filled shop. The sale report and the pixel call both have the order id `order`. */
 export async function openFilledShop(
 	t: TestContext,
 	{ name = "Victim", order = "order", ...options }: SiteOptions & { name?: string; order?: string } = {},

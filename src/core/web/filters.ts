@@ -1,4 +1,5 @@
-// The kinds of filters that lists offer. ask.ts reads their values from an address, and list.ts shows their form.
+// Defines the kinds of filters that lists offer. ask.ts reads their values from an address, and list.ts shows their
+// form.
 
 import * as z from "zod";
 import { plainWords } from "../domain/fault.ts";
@@ -6,22 +7,22 @@ import { parseKnownOrderId } from "../domain/order-id.ts";
 import { dayEndMs, dayStartMs, isDay } from "../domain/zone-day.ts";
 import { type Html, selectField, textField } from "./ui.ts";
 
-/** A filter of a list. It has a schema for its value in the address, and a field for the form. */
+/** Filter of a list, with a schema for its value in the address and a field for the form. */
 export interface Filter<Value> {
-	/** Its error message is shown at the field. */
+	/** Schema of the value. The field shows its error message. */
 	schema: z.ZodType<Value>;
-	/** "search" if the form shows the field first, and "more" if it shows it only when asked for more. */
+	/** Place of the field in the form. "search" comes first, and "more" is shown only on request. */
 	place?: "search" | "more";
-	/** Returns the form's field for this filter. `zone` is the time zone of days. */
+	/** Returns the form's field for this filter. `zone` is the time zone in which days begin. */
 	field(field: { name: string; id: string; value: string; error: string | undefined; zone: string }): Html;
 }
 
-/** Returns the filter for the part of the form that is folded until it is needed. */
+/** Returns the same filter, placed in the folded part of the form. */
 export function rare<Value>(filter: Filter<Value>): Filter<Value> {
 	return { ...filter, place: "more" };
 }
 
-/** Longest part of a name that can be searched for. */
+/** Maximum length of a part of a name that can be searched for. */
 const MAX_SEARCH_LENGTH = 100;
 
 /** Returns a filter by a text, such as a part of a name. */
@@ -54,7 +55,7 @@ export function day(label: string): Filter<string> {
 		field: ({ zone, ...field }) =>
 			textField({
 				...field,
-				// Browsers cannot show text that is not a day.
+				// A browser's date field cannot show text that is not a day.
 				value: isDay(field.value) ? field.value : "",
 				label: `${label} (${zone})`,
 				type: "date",
@@ -62,7 +63,7 @@ export function day(label: string): Filter<string> {
 	};
 }
 
-/** Returns the span of the days of a filter, both of which are included. A missing day leaves its end open. */
+/** Returns the time span of a filter by days. Both days are included. A missing day leaves that end open. */
 export function spanOfDays(
 	{ from, to }: { from?: string | undefined; to?: string | undefined },
 	zone: string,
@@ -74,8 +75,8 @@ export function spanOfDays(
 }
 
 /**
- * Filter by a complete order id. An id that the API would refuse is refused here as well, because no order
- * can have it.
+ * Filter by a complete order id. An id that the API would refuse is refused here as well, because no order can have
+ * such an id.
  */
 export const WHOLE_ORDER: Filter<string> = {
 	schema: z.string().superRefine(refineOrderId),

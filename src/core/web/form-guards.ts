@@ -1,6 +1,6 @@
-// The guards of forms. A form is accepted only from our own pages, which is checked by the origin that the
-// browser sends. The size of the body and the number of fields are limited. A text with a NUL character is
-// refused, because PostgreSQL cannot store it.
+// Makes the guards of forms. A form is accepted only from our own pages, judged by the origin that the browser sends.
+// The size of the body and the number of fields are limited. A text with a NUL character is refused, because
+// PostgreSQL cannot store it.
 
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -14,8 +14,8 @@ type Guard = MiddlewareHandler<WebEnv>;
 type FormDeps = WebDeps & UploadDeps;
 
 /**
- * Maximum size of a form. The longest form has a pasted request for the signature check. This can have 128
- * KiB, and three times as much when encoded.
+ * Maximum size of a form. The longest form has a pasted request for the signature check, which may have 128 KiB and
+ * takes three times as much when encoded.
  */
 export const MAX_FORM_BYTES = 512 * 1024;
 /**
@@ -53,15 +53,15 @@ function limitFormSize(upload: UploadGuard | null): Guard {
 			if (upload !== null && isUpload(c)) return await next();
 			return await limitSignedIn(c, next);
 		} catch {
-			// This is reached if the client disconnects while a form without a Content-Length is read. Errors of
-			// the page itself do not arrive here, because Hono answers them first.
+			// The client disconnected while a form without a Content-Length was read. Errors of the page itself do not
+			// arrive here, because Hono answers them first.
 			return answerError(c, "cut_off");
 		}
 	};
 }
 
 /**
- * Checks the method, the origin and the fields. An ordinary form then waits for admission. An upload is
+ * Checks the method, the origin and the fields. After that, an ordinary form waits for admission, and an upload is
  * passed to its own guard.
  */
 function checkForm(deps: FormDeps, upload: UploadGuard | null, waitsOutside: boolean): Guard {
@@ -98,7 +98,7 @@ async function findProblem(
 	if (hasTooManyFields(c, body)) return "body_too_large";
 	try {
 		const fields = Object.values(await c.req.parseBody({ all: true })).flat();
-		// Only texts and file names are checked here. The code that reads a file checks its content.
+		// Only texts and file names are checked here. The content of a file is checked by the code that reads it.
 		const hasNul = fields.some((field) =>
 			(typeof field === "string" ? field : field.name).includes("\u0000"),
 		);

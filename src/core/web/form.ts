@@ -1,6 +1,6 @@
-// Declared forms. A declaration has the fields, their look, and the names that faults use for them. If a form
-// is refused, its page is rendered again in the same request. The form then shows the typed values, each
-// fault at its field, and all other faults above the form.
+// Renders declared forms. A declaration has the fields, their look, and the names that faults use for them. If a form
+// is refused, its page is rendered again in the same request. The form then shows the typed values, each fault at its
+// field, and all other faults above the form.
 
 import type { StatusCode } from "hono/utils/http-status";
 import type { Fault } from "../domain/fault.ts";
@@ -40,11 +40,11 @@ interface FormLook<Name extends string> {
 	send: string | Html;
 	/** Initial values of the fields. */
 	values?: Values<Name>;
-	/** Names of the fields to show. The default is all fields. */
+	/** Names of the fields to show. By default all fields are shown. */
 	shown?: readonly Name[];
 	/** Changes to the declared look of fields, by the name of the field. */
 	looks?: Readonly<Partial<Record<Name, Partial<FormField>>>>;
-	/** Arranges the fields. By default each is below the previous one. */
+	/** Arranges the fields. By default they are one below the other. */
 	rows?(form: FilledForm<Name>): Content;
 }
 
@@ -55,14 +55,11 @@ interface DeclaredForm<Name extends string> {
 	 */
 	read(c: WebContext): Promise<Record<Name, string>>;
 	show(c: WebContext, look: FormLook<Name>): Html;
-	/**
-	 * Answers with the page that `show` renders, now with the faults. `typed` replaces the values that were
-	 * sent.
-	 */
+	/** Renders the page with `show` once more, now with the faults. `typed` replaces the values that were sent. */
 	refuse<Answer>(c: WebContext, refused: Refused, show: () => Answer, typed?: Values<Name>): Answer;
 }
 
-/** A use case's refusal, with its first fault or with all of them. */
+/** Refusal by a use case, with its first fault or with all of them. */
 interface Refused {
 	fault: Fault;
 	faults?: readonly Fault[];
@@ -112,12 +109,12 @@ export function declareForm<Name extends string>(
 	}
 }
 
-/** Message above a form with several faults, because some of the fields may be out of sight. */
+/** Message above a form with several faults, because some of the marked fields may be out of sight. */
 const MARKED = "Nothing was saved yet. Correct what is marked below.";
 
 function renderField(look: FormField, name: string, value: string, error: string | undefined): Html {
 	const { options, accept, isBox, isHidden, rows, ...rest } = look;
-	// Some messages begin with the API's name of the field, which is in lower case.
+	// Some messages begin with the API's name of the field, which is lower-case.
 	const shownError = error === undefined ? undefined : ui.capitalise(error);
 	if (isHidden === true) return html`<input type="hidden" name="${name}" value="${value}">`;
 	if (isBox === true)
@@ -130,7 +127,7 @@ function renderField(look: FormField, name: string, value: string, error: string
 	return options === undefined ? ui.textField(field) : ui.selectField({ ...field, options });
 }
 
-/** Reads fields of a form that was not declared with `declareForm`, such as a button with hidden fields. */
+/** Reads fields of a form that `declareForm` does not declare, such as a button with hidden fields. */
 export async function readTextFields<Name extends string>(
 	c: WebContext,
 	names: readonly Name[],
@@ -141,9 +138,8 @@ export async function readTextFields<Name extends string>(
 }
 
 /**
- * Returns the ids of what the reader keeps, from a page on which everything that ends is ticked. These are the ids that the
- * page listed and that the reader has unticked. A key or token that was issued after the page was opened is not among
- * them, so it ends.
+ * Reads which keys or tokens the person wants to keep. The form listed the ids and ticked all of them, and the person
+ * unticked those to keep. A key or token that was issued after the page was opened is not on the list, so it ends.
  */
 export async function readUnticked(c: WebContext): Promise<string[]> {
 	const { listed = [], end = [] } = await c.req.parseBody({ all: true });

@@ -13,20 +13,20 @@ import { type Asked, nameOf } from "./ask.ts";
 import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
 
-/** Number of rows on a page unless the list says otherwise, which is about two screens. */
+/** Default number of rows on a page, which is about two screens. */
 const PAGE_ROWS = 50;
 
-/** One page of a list, with the addresses of others. */
+/** One page of a list, with the addresses of other pages. */
 export interface Listed<Row> extends ListPage<Row> {
-	/** Address of the first page, or null if this is it. */
+	/** Address of the first page, or null on the first page. */
 	firstHref: string | null;
-	/** Address of the next page, or null if this is the last one. */
+	/** Address of the next page, or null on the last page. */
 	nextHref: string | null;
 }
 
 /**
- * Reads the page that the address asks for. If a filter is invalid, the page is empty. `name` is the name of the list and
- * of its owner, because a cursor is valid only for one list in one order (see domain/cursor.ts).
+ * Reads the page that the address asks for. If a filter is invalid, the page is empty. `name` names the list and its
+ * owner, because a cursor is valid only for one list in one order (see domain/cursor.ts).
  */
 export async function readRows<Row>(
 	seal: CursorSeal,
@@ -46,7 +46,7 @@ export async function readRows<Row>(
 	};
 }
 
-/** What a row is, such as "callback". */
+/** Word for a row, such as "callback". */
 interface Noun {
 	noun: string;
 	/** Plural of the noun. By default it ends in "s". */
@@ -62,31 +62,33 @@ export interface ShownList<Row> extends Noun {
 	rowId?(row: Row): string;
 	/** True if several short cells of a row share a line on a phone. */
 	isTight?: boolean;
-	/** True if the times in the rows are in the zone of the filters' days, which is then named below the rows. */
+	/**
+	 * True if the times in the rows are in the time zone of the filters' days. A note below the rows then names the
+	 * zone.
+	 */
 	namesZone?: boolean;
-	/** True if there is nothing yet that could be filtered. The form is then left out. */
+	/** True if the list has never had a row, so that the form with the filters is left out. */
 	isNew?: boolean;
-	/** What the list says if it has no rows and no filter is set. */
+	/** Message for a list without rows if no filter is set. */
 	none: ui.EmptyState;
-	/** What the list says if no row matches the filters. By default it asks for other filters. */
+	/** Message if no row matches the filters. By default it asks for other filters. */
 	noMatch?: ui.EmptyState | undefined;
-	/** Sums, which are shown after the number of rows. */
+	/** Sums that follow the number of rows. */
 	sums?: Content;
-	/** Checkboxes of the rows, and the form that they belong to. */
+	/** Checkboxes of the rows, and the form to which they belong. */
 	selection?: Selection<Row> | null;
 }
 
-/** A form about rows that a person selects. */
+/** Form about the rows that a person selects. */
 export interface Selection<Row> {
 	action: string;
 	hidden?: Readonly<Record<string, string>>;
-	/** Name of the checkboxes. */
 	name: string;
 	/** Returns the checkbox of a row, or null if the row cannot be selected. */
 	box(row: Row): { value: string; label: string; id?: string; isTicked?: boolean } | null;
-	/** Buttons above the rows. */
+	/** Buttons that stand above the rows. */
 	above?: Content;
-	/** What is to be done with the rows, in a bar that stays in sight. */
+	/** Hint and buttons for the selected rows, in a bar that stays in sight. */
 	below?: { hint: string; all?: Content; bar: Content };
 }
 
@@ -96,7 +98,7 @@ export function showList<Row>(list: ShownList<Row>): Html {
 	return html`${form}${listRows(list)}`;
 }
 
-/** Shows what `showList` shows below the form. */
+/** Shows the rows with their count and pages, without the form. */
 export function listRows<Row>(list: ShownList<Row>): Html {
 	const { asked, page, namesZone = false, selection = null, sums = null } = list;
 	if (!asked.isUnderstood) return notUnderstood(asked);
@@ -112,7 +114,7 @@ export function listRows<Row>(list: ShownList<Row>): Html {
 	});
 }
 
-/** Shows the rows alone, or what the list says instead of them. */
+/** Shows only the table, or the message for a list without rows. */
 export function listTable<Row>(list: ShownList<Row>): Html {
 	const { page, columns, caption, rowId, isTight = false, selection = null } = list;
 	return ui.dataTable<Row>({
@@ -125,7 +127,7 @@ export function listTable<Row>(list: ShownList<Row>): Html {
 	});
 }
 
-/** Shows the number of rows and their sums, or nothing if there are no rows, or if they were not counted. */
+/** Shows the number of rows and their sums. Shows nothing if there are no rows, or if they were not counted. */
 export function totalsLine({ count = 0 }: ListPage<unknown>, named: Noun, sums: Content = null): Html | null {
 	if (count === 0 && sums === null) return null;
 	const words =
@@ -139,7 +141,7 @@ function pluralOf({ noun, plural = `${noun}s` }: Noun): string {
 	return plural;
 }
 
-/** Returns true if the whole list may have rows although this page has none. */
+/** Returns true if this page has no rows because of a filter or a cursor, so that the whole list may have some. */
 function isNarrowed<Row>({ asked, page }: ShownList<Row>): boolean {
 	return asked.isFiltered || page.firstHref !== null || page.isPartial;
 }
@@ -156,7 +158,7 @@ function emptyOf<Row>(list: ShownList<Row>): ui.EmptyState {
 	return { title: `No ${list.noun} matches`, text, ...list.noMatch };
 }
 
-/** Returns what replaces the rows if a filter is invalid. */
+/** Returns the message that replaces the rows if a filter is invalid. */
 export function notUnderstood({ clearHref }: Pick<Asked, "clearHref">): Html {
 	return ui.emptyState({
 		title: "This filter is not understood",
@@ -172,7 +174,7 @@ export function pager({ rows, isPartial, firstHref, nextHref }: Listed<unknown>)
 	return pageLinks({ shown, firstHref, nextHref });
 }
 
-/** Returns links to the first and the next page, with words about the rows of this one. */
+/** Returns links to the first and the next page, with words about the rows of the current page. */
 export function pageLinks(
 	links: Pick<Listed<unknown>, "firstHref" | "nextHref"> & { shown: string },
 ): Html | null {
@@ -186,8 +188,8 @@ export function pageLinks(
 }
 
 /**
- * Shows the form with the filters of a list, or nothing if it has none. The form uses GET, so that the address contains
- * the filters and can be shared and bookmarked.
+ * Shows the form with the filters of a list, or nothing if the list has no filters. The form uses GET, so that the
+ * address contains the filters and can be shared and bookmarked.
  */
 export function filterForm({ form, problems, isFiltered, clearHref }: Asked, label: string): Html | null {
 	const { action, filters, typed, hidden, idPrefix, zone } = form;
@@ -206,7 +208,8 @@ export function filterForm({ form, problems, isFiltered, clearHref }: Asked, lab
 	).map(([name, value]) =>
 		value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
 	)}${search.length === 0 ? null : html`<div class="field-search">${fieldsOf(search)}</div>`}${
-		// On narrow screens the other fields are folded below the search, because they would fill the screen.
+		// On narrow screens the other fields are folded below the search, because all fields together would fill the
+		// screen.
 		hasFold
 			? html`<label class="filter-fold"><input type="checkbox"${ui.attrs({ checked: isFiltered })}> More filters</label>`
 			: null

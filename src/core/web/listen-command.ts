@@ -1,5 +1,5 @@
-// The command that shows a developer the first callback. It runs `ringback listen` with the values of the programme. The
-// Integration page and the guide show the same command. Integration also shows the values for a .env file.
+// Writes the command that shows a developer the first callback. It runs `ringback listen` with the values of the
+// programme.
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
 import { downloadUrl } from "./downloads.ts";
@@ -24,7 +24,7 @@ export function listenCommand(publicUrl: string, brand: string, shown = PLACEHOL
 	].join(" \\\n");
 }
 
-/** Returns the same settings as lines for a .env file, in which no line may end with a backslash. */
+/** Returns the settings of the listen command as lines for a .env file, in which no line may end with a backslash. */
 export function envLines(publicUrl: string, brand: string, shown = PLACEHOLDERS): string {
 	return [`RINGBACK_URL=${publicUrl}`, `RINGBACK_BRAND=${brand}`, ...credentialsOf(shown)].join("\n");
 }

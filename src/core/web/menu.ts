@@ -1,4 +1,4 @@
-// The menus around the content of a page. This file has the links of the core, and modules add theirs.
+// Defines the menus around the content of a page. This file has the links of the core, and modules add theirs.
 
 import { type Addition, withAdditions } from "../domain/addition.ts";
 import type { Db } from "../store/store.ts";
@@ -6,7 +6,7 @@ import { countUndelivered } from "./conversion-ui.ts";
 import * as paths from "./paths.ts";
 import { type Content, type Html, html } from "./ui.ts";
 
-/** The shop or partner whose page this is, with the state of its callbacks. */
+/** Shop or partner to whom the page belongs, with the state of their callbacks. */
 export interface DocumentOwner {
 	publicId: string;
 	name: string;
@@ -54,11 +54,11 @@ export type Area =
 
 interface MenuLink {
 	area: Area;
-	/** True if pages of the area load the chart library. The others do not load its 50 KB. */
+	/** True if pages of the area load the chart library, which has 50 KB. */
 	hasCharts?: true;
 }
 
-/** What waits for an answer on the page of a link. A badge of the link shows the number, unless it is 0. */
+/** Things that somebody must answer on the page of a link. A badge at the link shows their number, unless it is 0. */
 interface WaitingThings {
 	/** Words after the number for screen readers, such as "to answer". */
 	what: string;
@@ -67,7 +67,7 @@ interface WaitingThings {
 /** Link for staff at the top of every page. */
 interface StaffLink extends MenuLink {
 	href: string;
-	/** Label in the bar. Without it, the link is only in the account menu. */
+	/** Label in the bar. If it is left out, the link is only in the account menu. */
 	label?: string;
 	/**
 	 * Label in the account menu. On a phone the bar has no room for all links of staff, so links with this
@@ -87,8 +87,8 @@ export interface SidebarLink<Owner extends DocumentOwner> extends MenuLink {
 
 interface PartnerLink extends SidebarLink<DocumentPartner> {
 	/**
-	 * True if the page shows the partner's account, which stays after an erasure. The other pages have only forms, or what is
-	 * gone.
+	 * True for pages that show the partner's account, which stays after an erasure. The other pages have only forms or
+	 * data that was erased.
 	 */
 	staysAfterErasure?: true;
 }
@@ -99,7 +99,7 @@ export interface Menus {
 	partner: readonly PartnerLink[];
 }
 
-/** Links that a module adds. The name of a link is its area. */
+/** Links that a module adds to each menu. */
 export type MenuAdditions = { [Menu in keyof Menus]?: readonly Addition<Menus[Menu][number]>[] };
 
 const CORE_MENUS: Menus = {
@@ -114,7 +114,7 @@ const CORE_MENUS: Menus = {
 		},
 		{
 			area: "all-conversions",
-			// The link opens the list with the conversions that staff can still reject.
+			// This address opens the list with the conversions that staff can still reject.
 			href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
 			label: "Conversions",
 		},
@@ -161,8 +161,8 @@ export function joinMenus(additions: readonly MenuAdditions[]): Menus {
 }
 
 /**
- * Returns whether only staff can open the area. Warnings about the installation appear there, and not on the pages of a
- * programme. The System page lists the warnings itself.
+ * Returns whether only staff can open the area. Warnings about the installation appear in these areas, but not on the
+ * pages of a programme. The System page lists the warnings itself.
  */
 export function isStaffArea({ staff }: Menus, area: Area): boolean {
 	return area !== "system" && staff.some((link) => link.area === area);
@@ -172,7 +172,10 @@ export function hasCharts({ staff, programme, partner }: Menus, area: Area): boo
 	return [...staff, ...programme, ...partner].some((link) => link.area === area && link.hasCharts);
 }
 
-/** Counts what waits on the pages of these links. `count` returns undefined for a link whose page has nothing of this kind. */
+/**
+ * Counts the things to answer on the pages of these links. `count` returns undefined for a page that has no such
+ * things.
+ */
 export async function countWaiting<Link extends MenuLink>(
 	links: readonly Link[],
 	count: (link: Link) => Promise<number> | undefined,
@@ -201,7 +204,7 @@ export function failedBadge({ trouble, failed }: DocumentOwner): Html | null {
 		: countBadge("bad", countUndelivered(failed), "failed");
 }
 
-/** Returns a badge with a number. `what` tells screen readers what the number counts. */
+/** Returns a badge with a number. `what` tells screen readers what is counted. */
 function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
 	return html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
 }

@@ -1,5 +1,5 @@
-// Formats numbers in the reader's language, with its grouping and decimal sign. Many parts of a page format
-// numbers. An AsyncLocalStorage passes the reader's language to all of them.
+// Formats numbers in the reader's language, with its grouping and decimal sign. Many parts of a page format numbers,
+// so an AsyncLocalStorage passes the reader's language to all of them.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -42,7 +42,7 @@ function formatOf(language: string): Intl.NumberFormat {
 	try {
 		return new Intl.NumberFormat([language, ENGLISH], { numberingSystem: "latn" });
 	} catch {
-		// The text is not a valid language tag.
+		// The reader's language is not a valid language tag, so English is used.
 		return new Intl.NumberFormat(ENGLISH);
 	}
 }
@@ -64,7 +64,7 @@ export function countUpTo(value: number, most: number): string {
 
 /** Formats a stored decimal. It is formatted as text, because converting it to a number could round it. */
 export function decimal(value: string): string {
-	// The whole part of -0.05 is 0, which has no sign.
+	// The sign is handled separately, because the whole part of -0.05 is 0, which has no sign.
 	if (value.startsWith("-")) return `-${decimal(value.slice(1))}`;
 	const { whole, decimalSign } = present.getStore() ?? english;
 	const [before = "", ...after] = value.split(".");

@@ -1,4 +1,4 @@
-// The parts that every page needs: its dependencies, its context, the viewer, the message of the last form,
+// Provides the parts that every page needs: its dependencies, its context, the viewer, the message of the last form,
 // and the answer.
 
 import type { Context } from "hono";
@@ -43,11 +43,11 @@ import {
 } from "./menu.ts";
 import { type Content, type Html, html, message } from "./ui.ts";
 
-/** A module may add dependencies of its pages, as it adds tables to `Schema`. */
+/** Dependencies of pages. A module may add its own by declaration merging, as it adds tables to `Schema`. */
 export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	auth: Auth;
 	mails: MailDispatcher;
-	/** Sends the test mail, directly and not through the queue. It is null if SMTP_URL is not set. */
+	/** Sends the test mail directly and not through the queue. Null if SMTP_URL is not set. */
 	mailer: Mailer | null;
 	log: Log;
 	/** The network's name, look and brand. The brand is part of header names such as X-<brand>-Signature. */
@@ -56,11 +56,11 @@ export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	publicUrl: string;
 	/** False if PUBLIC_URL is not set. The address is then only the one on which the service listens. */
 	isPublicUrlSet: boolean;
-	/** Start of every partner link. It is the public address, or the address of a separate host. */
+	/** Start of every partner link, which is the public address or the address of a separate host. */
 	clickUrl: string;
 	/** Number of days after which records such as clicks are removed. */
 	retentionDays: number;
-	/** Years for which statements of erased partners keep their parties. */
+	/** Number of years for which the statements of an erased partner still name both parties. */
 	statementYears: number;
 	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
 	allowsPrivateRanges: boolean;
@@ -72,7 +72,7 @@ export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	staffAuthenticator: StaffAuthenticator;
 	/** Proxies whose X-Forwarded-For header is trusted. */
 	trustedProxies: readonly AddressRange[];
-	/** Looks up the host of a Postback URL, to check it in the same way as before each delivery. */
+	/** Looks up the host of a Postback URL when it is saved, in the same way as before each delivery. */
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
 	/** Limits how many pages, forms, uploads and downloads are served at the same time. */
@@ -81,7 +81,7 @@ export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	networkTallies: NetworkTallies;
 	/** Stores uploaded files until they are read. */
 	temporaryFiles: TemporaryFiles;
-	/** Background task for jobs. `wake` is called when a job is waiting. */
+	/** Background task for jobs. `wake` must be called when a job is waiting. */
 	jobs: { wake(): void };
 	/** Name and version of this process. */
 	system: { instance: string; version: string };
@@ -89,10 +89,7 @@ export interface WebDeps extends AccountsDeps, ConversionsDeps {
 	stopSignal?: AbortSignal | undefined;
 }
 
-/**
- * The dependencies of pages, including caches that live longer than a request. site.ts creates this object
- * once.
- */
+/** Dependencies of pages, including caches that live longer than a request. site.ts creates this object once. */
 export interface PageDeps extends WebDeps {
 	/** Sums of a programme's conversions, counted in the background. */
 	tallies: Tallies;
@@ -100,9 +97,7 @@ export interface PageDeps extends WebDeps {
 	menus: Menus;
 }
 
-// The context of a request.
-
-/** An uploaded file. It exists until the request has been answered. */
+/** Uploaded file, which exists until the request has been answered. */
 export interface Upload {
 	/** File name that the browser sent. */
 	name: string;
@@ -112,8 +107,8 @@ export interface Upload {
 }
 
 /**
- * The types of Hono's context. @hono/node-server sets `incoming` and `outgoing`. They are missing if a test
- * calls the app directly.
+ * Types of Hono's context. @hono/node-server sets `incoming` and `outgoing`, which are missing if a test calls the app
+ * directly.
  */
 export interface WebEnv {
 	Bindings: {
@@ -132,14 +127,11 @@ export interface WebEnv {
 		outgoing?: { emit(event: "takesLong"): unknown };
 	};
 	Variables: {
-		/** The network to which the pages belong. */
+		/** Network to which the pages belong. */
 		network: NetworkFace;
 		menus: Menus;
 		visitor: Visitor;
-		/**
-		 * The signed-in person, or null for a visitor who is not signed in. Pages that require a sign-in call
-		 * `viewerOf`.
-		 */
+		/** Signed-in person, or null for a visitor who is not signed in. Pages that require a sign-in call `viewerOf`. */
 		viewer: Viewer | null;
 		/** Id of the current session, which tells it apart from the person's other sessions. */
 		sessionId: string | null;
@@ -153,26 +145,25 @@ export interface WebEnv {
 		readFrame(programme: Programme): Promise<DocumentOwner>;
 		/** Reads the data of a partner that the frame of its pages shows. */
 		readPartnerFrame(partner: Partner): Promise<DocumentPartner>;
-		/** The uploaded file of a form, null if no file was chosen, or the fault with which it was refused. */
+		/** Uploaded file of a form. Null if no file was chosen, or the fault with which the file was refused. */
 		upload: Result<Upload | null> | undefined;
 		flashCookie: ReturnType<typeof createFlashCookie>;
 		/**
-		 * The message of the last form. It is null if there is none or if it was already shown, and undefined
-		 * before it is read from its cookie.
+		 * Message of the last form. Null if there is none or it was already shown, and undefined before it is read from
+		 * its cookie.
 		 */
 		flash: Flash | null | undefined;
 		allowsPrivateRanges: boolean;
-		/** Warnings about the installation. The list is empty if the viewer is not staff. */
+		/** Warnings about the installation. Empty if the viewer is not staff. */
 		warnings: readonly Warning[];
-		/** What waits for staff. It is empty if the viewer is not staff. */
+		/** Numbers of things that staff must answer. Empty if the viewer is not staff. */
 		waiting: WaitingCounts;
 	};
 }
 
 export type WebContext = Context<WebEnv>;
 
-// The response with a page. The document around it shows the viewer, the programme and the message of the
-// last form.
+// Content of a page. The document around it shows the viewer, the programme and the message of the last form.
 
 interface Page {
 	title: string;
@@ -181,10 +172,7 @@ interface Page {
 	status?: number | undefined;
 }
 
-/**
- * Responds with a page. For a visitor who is not signed in it sets no cookie, because caches may store the
- * page.
- */
+/** Responds with a page. A page for a visitor who is not signed in gets no cookie, because caches may store it. */
 export async function answerPage(
 	c: WebContext,
 	page: Page & {
@@ -240,8 +228,6 @@ function answerHtml(
 	return c.html(document);
 }
 
-// The viewer of a page.
-
 /**
  * Maximum number of programmes that are counted. Two are enough to know whether the person can switch between
  * programmes.
@@ -289,8 +275,8 @@ export function viewerOf(c: WebContext): Viewer {
 }
 
 /**
- * Returns true if the viewer is staff and may open the pages for staff. Pages that everybody may open call
- * this.
+ * Returns true if the viewer is staff and may open the pages for staff. Unlike `viewerOf`, this works on pages for
+ * everybody.
  */
 export function isStaffViewer(c: WebContext): boolean {
 	const viewer = c.get("viewer");
@@ -335,7 +321,7 @@ export function partnerOf(c: WebContext): Partner {
 	return ofAddress(c, "partner");
 }
 
-/** Returns the viewer's role in the programme. */
+/** Returns the viewer's role in the programme of the address. */
 export function standingOf(c: WebContext): Standing {
 	return ofAddress(c, "standing");
 }
@@ -346,14 +332,13 @@ function ofAddress<Name extends "programme" | "partner" | "standing">(c: WebCont
 	return value;
 }
 
-/** Returns true if the viewer has this right in the programme. Pages show only what the viewer may do. */
+/** Returns true if the viewer has this right in the programme. Pages hide actions that the viewer may not take. */
 export function may(c: WebContext, right: Right): boolean {
 	return grants(standingOf(c), right);
 }
 
-// A message that the next page shows after a form. It is in a signed cookie that lives for a minute, and is
-// shown once, in the section that has the form. It must not contain secrets. A secret is shown only in the
-// direct response to its form.
+// Lifetime of the message that the next page shows after a form. The message is in a signed cookie and is shown once.
+// It must not contain secrets, which are shown only in the direct response to their form.
 
 const FLASH_SECONDS = 60;
 /** Maximum length of a message. A cookie may have 4,096 bytes, and base64 makes the text a third longer. */
@@ -366,8 +351,8 @@ export function leadTo(c: WebContext, path: string, text: string, tone: Flash["t
 }
 
 /**
- * Shows the page again, with the reason for a refusal at the top. It is for forms without fields, such as a
- * single button.
+ * Shows the page again, with the reason for a refusal at the top. This is for forms without fields, such as a single
+ * button.
  */
 export function tellRefusal<Answer>(c: WebContext, { fault }: { fault: Fault }, show: () => Answer): Answer {
 	c.set("flash", { tone: "bad", text: fault.detail });
@@ -376,7 +361,7 @@ export function tellRefusal<Answer>(c: WebContext, { fault }: { fault: Fault }, 
 }
 
 /**
- * Sets the message for the next page. `at` is the id of the section that shows it, so the next page must have
+ * Sets the message for the next page. `at` is the id of the section that shows the message, so the next page must have
  * this section.
  */
 export function setFlash(c: WebContext, tone: Flash["tone"], text: string, at?: string): void {
@@ -395,10 +380,10 @@ export function flashAt(c: WebContext, part: string): Html | null {
 function readFlash(c: WebContext): Flash | null {
 	const flash: Flash | null | undefined = c.get("flash");
 	if (flash !== undefined) return flash;
-	// A poll for live parts must not use up the message, which the next full page shows.
+	// A poll for live parts must not use up the message, because the next full page shows it.
 	if (c.req.header("if-none-match") !== undefined) return null;
-	// Reading the message removes its cookie. The cookie helper may be missing, because errors can occur before
-	// it is set up.
+	// Reading the message removes its cookie. The cookie helper may be missing, because errors can occur before it is
+	// set up.
 	const read = c.get("flashCookie")?.take(c) ?? null;
 	c.set("flash", read);
 	return read;
@@ -407,7 +392,7 @@ function readFlash(c: WebContext): Flash | null {
 export function createFlashCookie({ keyRing, publicUrl }: WebDeps) {
 	const signer = createSigner(keyRing, "flash");
 	const name = cookieName(publicUrl, "flash");
-	// The cookie is hidden from scripts and is not sent to other hosts.
+	// Scripts cannot read the cookie, and browsers do not send it to other hosts.
 	const secure = areCookiesSecure(publicUrl);
 	const options = { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
 	return {

@@ -1,5 +1,5 @@
-// Every address of the site. Links, forms, redirects and the table of routes use these. The table of routes
-// passes the name of a parameter instead of a value, such as `integrationPath(":programmeId")`.
+// Defines every address of the site. Links, forms, redirects and the table of routes use these addresses. The table of
+// routes passes the name of a parameter instead of a value, such as `integrationPath(":programmeId")`.
 
 export const START_PATH = "/";
 export const SIGN_IN_PATH = "/sign-in";
@@ -10,7 +10,7 @@ export const COMPANY_SIGN_IN_PATH = "/sign-in/company";
 export const COMPANY_RETURN_PATH = "/sign-in/company/return";
 export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PASSWORD_PATH = "/forgot-password";
-/** Start of the documentation. It asks who the reader is. */
+/** Start of the documentation, which asks who the reader is. */
 export const DOCS_PATH = "/docs";
 export const WORDS_PATH = "/docs/words";
 export const QUICK_START_PATH = "/docs/quick-start";
@@ -39,13 +39,14 @@ export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
 /** Page of the packages that shops install. The package files have addresses below it. */
 export const DOWNLOADS_PATH = "/downloads";
-/** Index of the public documentation for programs, and the whole documentation as one text. See https://llmstxt.org. */
+/**
+ * Index of the public documentation for programs, and the whole documentation as one text. See https://llmstxt.org.
+ */
 export const LLMS_INDEX_PATH = "/llms.txt";
 export const LLMS_FULL_PATH = "/llms-full.txt";
 export const ROBOTS_PATH = "/robots.txt";
 
 export const ACCOUNT_PATH = "/account";
-/** Page that sets up the authenticator. */
 export const AUTHENTICATOR_PATH = "/account/authenticator";
 
 export const PROGRAMMES_PATH = "/programmes";
@@ -194,6 +195,6 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
  */
 export function ownPath(text: string | undefined): string | null {
 	if (text === undefined || text.includes("\\") || /\p{Cc}/u.test(text)) return null;
-	// Two slashes at the start would name another host. Browsers read a backslash as a slash.
+	// Two slashes at the start would name another host. Browsers treat a backslash like a slash.
 	return /^\/(?!\/)/.test(text) ? text : null;
 }

@@ -86,7 +86,7 @@ test("every route of a programme requires the right that is listed here, and no 
 test("a page offers its reader every action that they may take, and no other", async (t) => {
 	const shop = await openFilledShop(t);
 	const { site, programme } = shop;
-	// The pages need people to act on, and a secret in each state, so that they offer every action.
+	// The pages offer every action only if there are people to act on, and a secret in each state.
 	await site.addOwner(programme);
 	const asViewer = { kind: "programme", programme, role: "viewer" } as const;
 	await invite(site.deps, COMMAND_LINE, asViewer, newEmail("shop"));
@@ -126,7 +126,7 @@ async function collectOffers(browser: Browser, shop: FilledShop, standing: Stand
 	const offers = new Set<string>();
 	for (const page of OF_PROGRAMME) {
 		const isShown = page.method === "GET" && !/\.csv$/.test(page.path);
-		// Staff belong to no programme, so they have none to leave.
+		// Staff belong to no programme, so they cannot leave one.
 		const hasNothing = standing === "staff" && page.path.endsWith("/leave");
 		if (!isShown || hasNothing || !grants(standing, rightOf(page))) continue;
 		const { status, text } = await browser.open(fillIn(page.path, shop));
@@ -153,8 +153,8 @@ function addressesIn(text: string): Address[] {
 }
 
 /**
- * Returns the route that answers an address, or undefined if the address is outside of the programme. As on
- * the site, the first matching route wins.
+ * Returns the route that answers an address, or undefined if the address is outside of the programme. The first
+ * matching route wins, as on the site.
  */
 function findRoute(method: Route["method"], address: string, { programme }: FilledShop): Route | undefined {
 	const path = address.replaceAll("&amp;", "&").replace(/[?#].*$/, "");

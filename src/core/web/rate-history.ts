@@ -1,4 +1,4 @@
-// The section of a page that lists the rates of a programme or a partnership over time.
+// Shows the section that lists the rates of a programme or a partnership over time.
 
 import { periodsOf, type RateHistory, type RatePeriod } from "../domain/rate-history.ts";
 import * as ui from "./ui.ts";

@@ -1,6 +1,6 @@
-// Receives the file of a multipart form. The file is written to disk while it arrives, so that only a piece
-// of it is in memory. Only a few files are received at the same time, and each is removed after its request
-// was answered. The sender's rights are checked before anything is read.
+// Receives the file of a multipart form. The file is written to disk while it arrives, so that only a piece of it is
+// in memory. Only a few files are received at the same time, and each is removed after its request was answered. The
+// sender's rights are checked before the body is read.
 
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -22,7 +22,7 @@ export interface FileBounds {
 	advice: string;
 }
 
-/** Limits of a file with decisions. It has room for 40,000 decisions with long order ids and reasons. */
+/** Limits of a file with decisions. The limit has room for 40,000 decisions with long order ids and reasons. */
 export const SMALL_FILES: FileBounds = {
 	megabytes: 10,
 	admissionClass: "decisionUploads",
@@ -37,7 +37,7 @@ export const PICTURES: FileBounds = {
 };
 
 /**
- * Limits of a file to import. It has room for half a million conversions. With 30 Mbit/s such a file arrives
+ * Limits of a file to import. The limit has room for half a million conversions. With 30 Mbit/s such a file arrives
  * within the 15 seconds that a request may take.
  */
 export const IMPORT_FILES: FileBounds = {
@@ -47,7 +47,7 @@ export const IMPORT_FILES: FileBounds = {
 		"Split it into parts, or import it from a shell. The command ringback import takes 10 million lines.",
 };
 
-/** Maximum size of the form without its file. This is mainly the headers of its parts. */
+/** Maximum size of the form without its file. Most of this is for the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
 /**
  * Limits for the parser. They are far above the needs of our forms, which have one file and three headers for
@@ -125,14 +125,11 @@ export function createUploadGuard(
 }
 
 interface Received {
-	/**
-	 * Result for the page. It is the file, null if no file was chosen, or the fault with which the file was
-	 * refused.
-	 */
+	/** Result for the page: the file, null if no file was chosen, or the fault with which the file was refused. */
 	upload?: Result<Upload | null>;
 	/** Temporary file, which must be removed after the request was answered. */
 	file?: TemporaryFile;
-	/** Fault of a request that none of our forms could have sent. */
+	/** Fault of a request that no form of ours could have sent. */
 	foreign?: "form_not_valid" | "invalid_field" | "body_too_large";
 }
 
@@ -145,12 +142,10 @@ interface StoredFile {
 /** State of a form while it is being received. */
 interface Reception {
 	bounds: FileBounds;
-	/**
-	 * Reason for a refusal. It is stored instead of thrown, because busboy reports it in the middle of a write.
-	 */
+	/** Reason for a refusal. The reason is stored and not thrown, because busboy reports it in the middle of a write. */
 	refusal?: Received;
 	stored?: StoredFile;
-	/** Error of our own disk. All other errors are caused by the sender. */
+	/** Error of our own disk. The sender causes all other errors. */
 	diskError?: { error: unknown };
 	/** Promise that resolves when the whole file is written. */
 	storing: Promise<void>;
@@ -159,7 +154,7 @@ interface Reception {
 const MAX_NAME_CHARACTERS = 120;
 
 /**
- * Receives the file. It reads only as much of the body as it needs to accept or refuse the form, and the
+ * Receives the file. The function reads only as much of the body as it needs to accept or refuse the form, and the
  * caller discards the rest. If it returns no file, it has removed the part that was stored.
  */
 async function receiveFile(
@@ -182,7 +177,7 @@ async function receiveFile(
 	if (diskError === undefined && refusal === undefined && isComplete) {
 		if (stored === undefined) return { upload: succeed(null) };
 		const { name, bytes, file } = stored;
-		// Databases refuse to store some characters.
+		// Control characters are removed, because databases refuse to store some of them.
 		const shownName = name
 			.slice(0, MAX_NAME_CHARACTERS)
 			.toWellFormed()
@@ -216,7 +211,7 @@ function watchParser(parser: busboy.Busboy, reception: Reception, files: Tempora
 	}
 }
 
-/** Records a refusal. If there are several, the first one counts. */
+/** Records a refusal. The first of several refusals counts. */
 function noteRefusal(reception: Reception, refusal: Received): void {
 	reception.refusal ??= refusal;
 }
@@ -235,7 +230,7 @@ async function storeFile(
 	}
 }
 
-/** Yields the body until it ends, is refused, or exceeds the maximum size of the form. */
+/** Yields the chunks of the body until the body ends, the form is refused, or the form exceeds its maximum size. */
 async function* readWithinBounds(body: Body, reception: Reception): AsyncGenerator<Uint8Array> {
 	for (let bytes = 0; reception.refusal === undefined; ) {
 		const { done, value } = await body.next();
@@ -253,8 +248,7 @@ const ignore = () => undefined;
 
 /** Creates the parser. Returns undefined if the content type names no boundary. */
 function openParser(type: string, bounds: FileBounds): busboy.Busboy | undefined {
-	// One byte more than the maximum is allowed, because busboy already reports a file that exactly reaches its
-	// limit.
+	// The limit is one byte more than the maximum, because busboy already reports a file that exactly reaches its limit.
 	const limits = { ...LIMITS, fileSize: maxFileBytes(bounds) + 1 };
 	try {
 		return busboy({ headers: { "content-type": type }, defParamCharset: "utf8", limits });
@@ -281,9 +275,7 @@ function tooMany({ admissionClass }: FileBounds): Result<never> {
 	return refuse("too_many_uploads", detail, "file");
 }
 
-/**
- * Calls the page, which reads the file. Files of the same admission class are processed one after the other.
- */
+/** Calls the page, which reads the file. Pages with files of the same admission class run one after the other. */
 async function workOnFile(
 	admission: UploadDeps["admission"],
 	{ admissionClass }: FileBounds,

@@ -1,9 +1,9 @@
-// Reads the files in docs/rendered/: the documents and the highlighted examples. The script `prepare` of package.json writes
-// them, which npm runs at the end of `npm ci`. If npm was told to run no scripts, pages show how to write them.
+// Reads the files in docs/rendered/: the documents and the highlighted examples. npm writes them at the end of `npm
+// ci` with the script `prepare` of package.json. If npm was told to run no scripts, pages say how to write them.
 
 import { hasShippedFile, readShippedFile } from "../../shipped-files.ts";
 
-/** Shown in the place of a file that is missing, as text and as markup. */
+/** Text that pages show in place of a missing file, as plain text and as markup. */
 export const NOT_RENDERED =
 	"This part of the documentation has not been rendered. Run `npm run prepare` in the folder of the service, and then start the service again.";
 export const NOT_RENDERED_MARKUP = NOT_RENDERED.replace(/`(.*?)`/, "<code>$1</code>");

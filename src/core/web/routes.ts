@@ -1,12 +1,12 @@
-// The type of a route. site.ts lists the routes of the core, and each module its own. site.ts puts the guards for a
-// route's `access` before it. There are no pages outside of these tables, so no page lacks guards.
+// Defines the type of a route. The core and each module list their routes, and site.ts puts the guards that a route's
+// `access` requires before it. All pages are in these lists, so no page lacks guards.
 
 import type { PageDeps, WebContext } from "./page.ts";
 import type { FileBounds } from "./receive-file.ts";
 
 /**
- * People who may open a page or send a form. All others are redirected to the sign-in page or get 404. A
- * person of the programme whose role lacks the right gets a page that says so.
+ * People who may open a page or send a form. All others are redirected to the sign-in page or get 404. A person of the
+ * programme whose role lacks the right gets a page that says so.
  */
 export type Access =
 	| "anyone"
@@ -42,7 +42,7 @@ export interface Route {
 	path: string;
 	access: Access;
 	answer: Answer;
-	/** Limits of the uploaded file, if the form may have one (see receive-file.ts). */
+	/** Limits of the file that the form may upload (see receive-file.ts). */
 	takesFile?: FileBounds | undefined;
 	/**
 	 * True if the response waits for another machine, such as a name server. Only a few such requests run at

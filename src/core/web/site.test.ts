@@ -16,8 +16,8 @@ test("style sheets and scripts may be cached for a year, and their address chang
 		assert.equal(status, 200, url);
 		assert.match(headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
 		assert.match(url, /\?v=[0-9a-f]{12}$/);
-		// During an upgrade, a page of another version may request the file with another hash. Such a response
-		// must not be cached.
+		// During an upgrade, a page of another version may request the file with another hash. The response to it must not
+		// be cached.
 		for (const other of [url.replace(/.$/, "x"), url.replace(/\?.*/, "")]) {
 			assert.equal((await site.browser().open(other)).headers.get("cache-control"), "no-store", other);
 		}

@@ -1,5 +1,5 @@
-// The site. It has the table of the pages and forms of the core, and puts the guards that a route's access requires
-// before each route, also before those of modules.
+// Assembles the site from the pages and forms of the core and of the modules. Each route gets the guards that its
+// access requires.
 
 import { Hono } from "hono";
 import { createEarnedTallies, createTallies } from "../conversions/tally.ts";
@@ -208,8 +208,8 @@ export function createSite(webDeps: WebDeps, { routes, menus }: SiteLists): Hono
 		site.on([route.method], [route.path], ...guards, (c) => route.answer(c, deps));
 		const page = pageAbove(route, routes);
 		if (page === undefined) continue;
-		// After a refused form, the browser's address is that of the form. If a person opens this address again,
-		// they are redirected to the page.
+		// After a refused form, the browser shows the address of the form. If a person opens this address again, they are
+		// redirected to the page that has the form.
 		site.on(["GET"], [route.path], ...guards, (c) => c.redirect(fillIn(c, page), 303));
 	}
 	// The guards also apply to other methods, and to addresses without a route.
@@ -227,9 +227,7 @@ export function createSite(webDeps: WebDeps, { routes, menus }: SiteLists): Hono
 	return site;
 }
 
-/**
- * Returns the nearest page above the address of a form. Returns undefined if the address itself is a page.
- */
+/** Returns the nearest page above the address of a form. Returns undefined if the address itself is a page. */
 function pageAbove({ method, path }: Route, routes: readonly Route[]): string | undefined {
 	const isPage = (above: string) => routes.some((route) => route.method === "GET" && route.path === above);
 	if (method === "GET" || isPage(path)) return undefined;
@@ -244,10 +242,9 @@ function fillIn(c: WebContext, path: string): string {
 }
 
 /**
- * Returns the access that unknown addresses require, by the first word of the path. If all routes that begin
- * with this word have the same access, it applies to unknown addresses as well. Otherwise they require a
- * sign-in, so that nobody learns which addresses exist. The documentation is public, so anybody is told that a page of it
- * does not exist.
+ * Returns the access that unknown addresses require, by the first word of the path. If all routes with this first word
+ * have the same access, unknown addresses have it as well. Otherwise they require a sign-in, so that nobody learns
+ * which addresses exist. The documentation is public, so anybody is told that a page of it does not exist.
  */
 function unlistedPaths(routes: readonly Route[]): ReadonlyMap<string, Access> {
 	const found = new Map<string, Access>();

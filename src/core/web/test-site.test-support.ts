@@ -1,5 +1,5 @@
-// Runs the whole site over a real store in the test's own process. Browsers store cookies and send forms as
-// real ones do. There is a mailbox, a clock that the test moves, and a log that records everything.
+// Runs the whole site over a real store in the test's own process. Browsers store cookies and send forms as real ones
+// do. There is a mailbox, a clock that the test moves, and a log that records everything.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -37,7 +37,7 @@ export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
 export const NEW_PASSWORD = "another horse battery";
 export const SESSION_COOKIE = "__Host-ringback.session";
-/** Matches a one-time link in a mail. The groups are its path and its token. */
+/** Matches a one-time link in a mail. Its groups are the path and the token. */
 export const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
 
 export interface SiteOptions {
@@ -45,7 +45,7 @@ export interface SiteOptions {
 	publicUrl?: string;
 	/** Value of the setting RINGBACK_BRAND, or null if it is not set. */
 	brand?: string | null;
-	/** Settings that the site warns about. By default there is nothing to warn about. */
+	/** Settings that the site warns about. By default the site has no warnings. */
 	warned?: Partial<WarningSettings>;
 	/** Parts of the installation's state that replace those read from the database. */
 	read?: Partial<SystemReading>;
@@ -59,12 +59,12 @@ export interface TestSite {
 	log: KeptLog;
 	/** All mails that were sent so far. */
 	mailbox: Mail[];
-	/** Sends mails about changes and about failing callbacks, as a running service does every few seconds. */
+	/** Sends mails about changes and about failing callbacks. A running service does this every few seconds. */
 	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
 	/** Changes the network's time zone. */
 	setZone(zone: string): Promise<void>;
-	/** Opens a new browser, which has its own IP address by default. */
+	/** Opens a new browser. By default it has its own IP address. */
 	browser(options?: BrowserOptions): Browser;
 	addProgramme(name?: string): Promise<Programme>;
 	/** Adds a member of staff who has accepted an invitation and chosen PASSWORD. */
@@ -144,7 +144,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const auth = createAuth(deps);
 	const request: Request = async (path, init, env) => {
 		const answer = await app.request(path, init, env);
-		// Mails are sent in the background, so this waits for them before a test looks into the mailbox.
+		// Mails are sent in the background, so the test waits for them before it looks into the mailbox.
 		await mails.settled();
 		return answer;
 	};
@@ -160,7 +160,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		assert.ok(accepted.ok);
 		await mails.settled();
 		mailbox.length = 0;
-		// Adding a person only prepares a test, so no mail about it may be sent later.
+		// The person was only added to prepare the test, so no mail about it may be sent later.
 		await store.db.deleteFrom("changes_to_tell").execute();
 		return accepted.value.person;
 	}
@@ -229,7 +229,6 @@ let browsers = 0;
 
 export class Browser {
 	readonly cookies = new Map<string, string>();
-	/** Returns the time of the site's clock. */
 	readonly nowMs: () => number;
 	readonly #request: Request;
 	readonly #headers: Readonly<Record<string, string>>;
@@ -321,7 +320,7 @@ async function readEverything({ db }: Store): Promise<string> {
 	return texts.join("\n");
 }
 
-/** Returns the text of an answer. A stream of events would not end, so it is closed and its text is empty. */
+/** Returns the text of an answer. A stream of events never ends, so it is closed and its text is empty. */
 async function readAnswer(response: Response): Promise<string> {
 	if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
 	await response.body?.cancel();

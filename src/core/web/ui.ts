@@ -1,4 +1,4 @@
-// The components of pages: text, layout, forms and tables. Components for conversions and callbacks are in
+// Renders the components of pages: text, layout, forms and tables. Components for conversions and callbacks are in
 // conversion-ui.ts.
 
 import { html } from "hono/html";
@@ -50,8 +50,8 @@ export function badge(tone: Tone, text: string): Html {
 }
 
 /**
- * Shows a time in UTC. The page's script converts it to the reader's time zone, and shows the UTC time on hover. A page
- * whose filters or sums have days of the network passes the network's zone. The time is then in that zone, with and
+ * Shows a time in UTC. The page's script converts the time to the reader's time zone, and shows the UTC time on hover.
+ * If a page has days in filters or sums, it passes the network's zone. The time is then shown in that zone, with and
  * without the script, so that an entry stands on the day by which it is found.
  */
 export function timeTag(atMs: number, zone?: string): Html {
@@ -61,14 +61,14 @@ export function timeTag(atMs: number, zone?: string): Html {
 	return html`<time class="nowrap"${attrs({ datetime: isoTime(atMs), "data-zone": zone, title })}>${text}</time>`;
 }
 
-/** Shows a day without its time. The zone is that of `timeTag`. */
+/** Shows a day without its time. The zone has the same meaning as for `timeTag`. */
 export function dayTag(atMs: number, zone?: string): Html {
 	const text = dayIn(atMs, zone ?? DEFAULT_ZONE);
 	const title = minuteIn(atMs, zone ?? DEFAULT_ZONE);
 	return html`<time class="nowrap"${attrs({ datetime: isoTime(atMs), "data-show": "day", "data-zone": zone, title })}>${text}</time>`;
 }
 
-/** Says below a list in which zone its times are. */
+/** Returns the note below a list that names the time zone of its times. */
 export function zoneNote(zone: string): Html {
 	return padded(html`<p class="small soft">Times are in ${zone.replaceAll("_", " ")}.</p>`);
 }
@@ -117,7 +117,7 @@ export function section(part: {
 	title: string;
 	hint?: Content;
 	actions?: Content;
-	/** Result of the last form in this section (see flashAt in page.ts). */
+	/** Message with the result of the last form in this section (see flashAt in page.ts). */
 	message?: Content;
 	body: Content;
 }): Html {
@@ -140,14 +140,14 @@ export function card(...content: Content[]): Html {
 	return html`<div class="card"><div class="card-body">${content}</div></div>`;
 }
 
-/** What is said in the place of rows, if there are none. */
+/** Message that replaces the rows of an empty list. */
 export interface EmptyState {
 	title: string;
 	text: Content;
 	action?: Content | undefined;
 	/**
-	 * True if the element is directly below the page's title instead of in a section. Its heading then has a
-	 * higher level.
+	 * True if the message stands directly below the page's title and not in a section. Its heading then has a higher
+	 * level.
 	 */
 	isAlone?: boolean;
 }
@@ -240,7 +240,7 @@ export function more(summary: Content, ...content: Content[]): Html {
 	return foldable(summary, false, ...content);
 }
 
-/** Renders content that the reader can fold and unfold. `isOpen` is its initial state. */
+/** Renders content that the reader can fold and unfold. `isOpen` says whether it is unfolded at first. */
 export function foldable(summary: Content, isOpen: boolean, ...content: Content[]): Html {
 	return html`<details class="more"${attrs({ open: isOpen })}><summary>${summary}</summary>${content}</details>`;
 }
@@ -253,14 +253,14 @@ interface FieldFrame {
 	label: Content;
 	hint?: Content;
 	error?: string | undefined;
-	/** Id of the field. It must be given if two forms of a page have fields with the same name. */
+	/** Id of the field. Two fields with the same name on one page must have different ids. */
 	id?: string;
 	isRequired?: boolean;
 }
 
 /**
- * A field has no maximum length, because browsers cut what is pasted without a word, and "EURO" would become another
- * currency or a name another name. The use case refuses a text that is too long.
+ * Text fields have no maximum length, because browsers silently cut what is pasted, and "EURO" would become another
+ * currency. The use case refuses a text that is too long.
  */
 export interface TextField extends FieldFrame {
 	value?: string;
@@ -293,7 +293,7 @@ export function textArea(field: FieldFrame & { value?: string; rows?: number; is
 	const look = field.isProse === true ? {} : { class: "mono", spellcheck: "false" };
 	return frame(
 		field,
-		// Browsers drop the first line break after the tag, so one is added here.
+		// Browsers drop the first line break after the tag, so an extra one is added here.
 		html`<textarea${controlAttrs(field)}${attrs({ ...look, rows: field.rows ?? 6 })}>\n${field.value ?? ""}</textarea>`,
 	);
 }
@@ -353,9 +353,7 @@ export interface Button {
 	isWide?: boolean;
 	name?: string;
 	value?: string;
-	/**
-	 * Question that the page's script asks before it sends the form. Without scripts the form is sent at once.
-	 */
+	/** Question that the page's script asks before it sends the form. Without scripts, the form is sent at once. */
 	confirm?: string;
 	/**
 	 * Label for screen readers. It is needed if the visible label does not say which row the button belongs to.
@@ -363,7 +361,7 @@ export interface Button {
 	ariaLabel?: string;
 	/** True if the button sends the form even if required fields are empty. */
 	skipsChecks?: boolean;
-	/** Address to which this button sends the form, if it differs from the form's own address. */
+	/** Address to which this button sends the form. By default it is the form's own address. */
 	formAction?: string;
 }
 

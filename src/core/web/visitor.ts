@@ -1,5 +1,4 @@
-// The visitor who sends a request. This file reads their cookies, their address, and the client id for
-// admission.
+// Reads from a request who the visitor is: their cookies, their address, and the client id for admission.
 
 import { getCookie } from "hono/cookie";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
@@ -23,8 +22,8 @@ export function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDep
 }
 
 /**
- * Returns the client id for concurrency/admission.ts. It is the session if there is one, and the visitor's
- * address block otherwise.
+ * Returns the client id for concurrency/admission.ts, which is the session if there is one, and the visitor's address
+ * block otherwise.
  */
 export function clientOf(visitor: Visitor, deps: WebDeps): string {
 	return (

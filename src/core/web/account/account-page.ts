@@ -27,7 +27,7 @@ import { endingTokens } from "./ending-tokens.ts";
 
 const BROWSERS_OWN = { value: "", label: "Same as my browser" };
 
-/** Returns a field for the current password. Several forms of the page have one, so each needs its own id. */
+/** Returns a field for the current password. Several forms of the page have such a field, so each needs its own id. */
 function currentPassword(id: string): FormField {
 	const look = { type: "password", autocomplete: "current-password", isRequired: true } as const;
 	return { id, label: "Current password", ...look };
@@ -131,7 +131,10 @@ async function selfOf(c: WebContext, { store }: WebDeps): Promise<Person> {
 	return self;
 }
 
-/** Returns which mails the person may choose. Staff have mails about shops, and partners have mails about sales. */
+/**
+ * Returns the kinds of mail that the person may choose. Staff get mails about shops, and partners get mails about
+ * sales.
+ */
 async function offeredMails({ store: { db } }: WebDeps, { id, kind }: Pick<Person, "id" | "kind">) {
 	if (kind === "staff") return { forStaff: true, forProgrammes: false, forPartners: false };
 	const forPartners = (await listPartnersOf(db, id)).length > 0;
@@ -188,7 +191,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 			: {}),
 		...(forProgrammes ? Object.fromEntries(MAIL_KINDS.map((kind) => [kind, typed[kind] !== ""])) : {}),
 	};
-	// A form that was opened before the person joined a partner does not send a choice.
+	// A form that was opened before the person joined a partner lacks this choice.
 	const sales = forPartners && typed.sales !== "" ? typed.sales : undefined;
 	const saved = await saveOwnSettings(deps, page.actorOf(c), { ...typed, mails, sales });
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showAccount(c, deps));
@@ -282,8 +285,6 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 	});
 }
 
-// The list of the person's sessions, with buttons that end them.
-
 function sessionsSection(c: WebContext, sessions: readonly Session[]): Html {
 	const ownId = c.get("sessionId");
 	const endOthers = ui.buttonForm({
@@ -372,7 +373,6 @@ export function describeBrowser(userAgent: string): string {
 	return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/** Returns the section of the account page with which people download their own data. */
 function ownDataSection(): Html {
 	return ui.section({
 		id: "data",

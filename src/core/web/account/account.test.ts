@@ -32,7 +32,7 @@ test("a wrong current password or a short new one changes nothing, and the error
 
 test("a current password of half a megabyte is wrong, and costs no more than another", async (t) => {
 	const { browser } = await openAsStaff(t);
-	// The two marks are stored in another order than they are sent in.
+	// The two kinds of mail are stored in another order than the form sends them.
 	const form = new FormData();
 	form.set("currentPassword", "\u0301\u0327".repeat(125_000));
 	form.set("newPassword", NEW_PASSWORD);

@@ -1,5 +1,5 @@
-// The page /account/authenticator. It shows the QR code and the backup codes once, and asks for a code to
-// prove that the app works.
+// Shows the page /account/authenticator, which has the QR code and the backup codes once, and asks for a code to prove
+// that the app works.
 
 import { renderSVG } from "uqr";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
@@ -26,7 +26,7 @@ import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
 import { AUTHENTICATOR_FORM, authenticatorStart, showAccount } from "./account-page.ts";
 
-/** Address of the account page's section about the authenticator. */
+/** Address of the section about the authenticator on the account page. */
 const SECTION = `${ACCOUNT_PATH}#authenticator`;
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
@@ -84,8 +84,8 @@ export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Respon
 }
 
 /**
- * Returns whether an address in a form has the shape and the length of ours. Everything that our pages show may have been
- * changed before it comes back, and a QR code holds no more than 2,953 bytes.
+ * Returns whether an address in a form has the shape and the length of the addresses that we make. A browser may
+ * change anything before it sends the form back, and a QR code holds no more than 2,953 bytes.
  */
 function isOwnUri(uri: string): boolean {
 	return (
@@ -134,8 +134,8 @@ function showRequiredSetUp(c: WebContext): Promise<Response> {
 }
 
 /**
- * Shows the QR code and the backup codes, and asks for a code. `setup` is undefined if the form did not come
- * from our page.
+ * Shows the QR code and the backup codes, and asks for a code. `setup` is undefined if the form did not come from our
+ * page.
  */
 function showKey(c: WebContext, setup: AuthenticatorSetup | undefined): Promise<Response> {
 	return answerPage(c, {

@@ -136,7 +136,7 @@ async function openForStaff(t: TestContext) {
 	return { site, staff, browser: await site.signIn(staff) };
 }
 
-/** Opens a browser in which the right password was entered, and which now asks for a code. */
+/** Opens a browser in which the right password was entered, so that its page asks for a code. */
 async function openSecondStep(site: TestSite, person: Person): Promise<Browser> {
 	const browser = site.browser();
 	await enterPassword(browser, person);

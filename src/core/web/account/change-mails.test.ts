@@ -163,14 +163,14 @@ async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
 async function expectMail(site: TestSite, { email }: Person, subject: string): Promise<void> {
 	const [mail, ...others] = await mailLater(site);
 	assert.deepEqual([mail?.to, mail?.subject, others], [email, subject, []]);
-	// The person has chosen no time zone, so the network's is used.
+	// The person has chosen no time zone, so the mail uses the network's.
 	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d \(Europe\/Berlin\): /);
 	assert.match(mail?.text ?? "", /From the IP address 203\.0\.113\.9\./);
 	assert.match(mail?.text ?? "", /https:\/\/ringback\.example\/forgot-password$/m);
 	assert.match(mail?.text ?? "", /sent by the affiliate network at https:\/\/ringback\.example$/m);
 }
 
-/** Moves the clock until the next mails about changes are due, and returns the mails that are then sent. */
+/** Moves the clock to the next mails about changes, and returns those mails. */
 async function mailLater(site: TestSite): Promise<Mail[]> {
 	site.mailbox.length = 0;
 	site.moveClock(15 * MINUTE_MS);

@@ -1,5 +1,5 @@
-// The API tokens that end with a person's old password, as boxes on the pages that set a new one. All are ticked. A token
-// should be unticked only if a program needs it and nobody else has a copy.
+// Shows boxes for the API tokens that end with a person's old password, on the pages that set a new one. All boxes are
+// ticked. A person should untick a token only if a program needs it and nobody else has a copy.
 
 import { showToken } from "../../domain/api-token.ts";
 import { type IssuedToken, listTokensIssuedBy } from "../../store/queries/api-tokens.ts";
@@ -9,8 +9,8 @@ import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
 /**
- * Returns the boxes, or null if the person has issued no token. After a form was refused, the boxes are as the person left
- * them.
+ * Returns the boxes, or null if the person has issued no token. If the form was refused, the boxes are as the person
+ * left them.
  */
 export async function endingTokens(
 	c: WebContext,

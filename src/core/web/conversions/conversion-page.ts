@@ -1,5 +1,5 @@
-// The page of a conversion. It shows the facts, the history, the refunds and the callbacks, and has the
-// buttons to approve, reject or reverse it.
+// Shows the page of a conversion, with its facts, history, refunds and callbacks, and the buttons to approve, reject
+// or reverse it.
 
 import { assignTo } from "#modules/partners/web/assign-page.ts";
 import { creditSection } from "#modules/partners/web/credit-section.ts";
@@ -53,7 +53,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	const refunds = await listRefunds(store.db, conversion.id);
 	const refundOf = matchRefunds(moves, refunds);
 	const deliveries = await listDeliveriesOfConversion(store.db, receiverId, conversion.id);
-	// The address of the list from which the page was opened.
+	// Address of the list from which the page was opened.
 	const back = ownPath(c.req.query("back")) ?? undefined;
 	const { event, state, attempts, answer, next, when } = deliveryColumns(
 		{ kind: "shop", deliveryPath: (id) => deliveryPath(programmeId, id) },
@@ -235,8 +235,8 @@ function outlook(conversion: Conversion): readonly Fact[] {
 }
 
 /**
- * Finds the refund of each move that has one. Every move "refund" has stored one refund, in the same order, and a
- * refund that left nothing belongs to the reversal.
+ * Finds the refund of each move. Every move "refund" has stored one refund, in the same order. A refund that left
+ * nothing belongs to the move "reverse".
  */
 function matchRefunds(
 	moves: readonly HistoryMove[],
@@ -304,8 +304,8 @@ function sentenceFor(move: HistoryMove): string {
 }
 
 /**
- * Returns the name of the person who decided. A shop sees the names of its own people, but not those of the
- * network's review team.
+ * Returns the name of the person who decided. A shop sees the names of its own people, but not those of the network's
+ * staff.
  */
 function whoDecided(move: HistoryMove, reader: Standing): string {
 	if (move.person_email !== null && (reader === "staff" || move.person_kind === "shop")) {

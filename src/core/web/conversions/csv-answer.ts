@@ -39,8 +39,8 @@ export async function answerFile(
 		"content-type": type,
 		"content-disposition": `attachment; filename="${fileName}"`,
 	};
-	// Hono answers a HEAD request like a GET and drops the body. An export that nobody reads would never give
-	// its slot back.
+	// Hono answers a HEAD request like a GET request and drops the body. The export would then never give its slot back,
+	// because nobody reads it.
 	if (c.req.method === "HEAD") return c.body(null, 200, headers);
 	const leave = await admission.admit("exports", viewerOf(c).personId);
 	if (leave === undefined) return answerError(c, "too_many_exports");
@@ -49,8 +49,8 @@ export async function answerFile(
 }
 
 /**
- * Returns the form of a CSV file for the reader's language, with times in the network's zone. Spreadsheets expect
- * semicolons if decimals have a comma.
+ * Returns the format of a CSV file for the reader's language, with times in the network's zone. Spreadsheets expect
+ * semicolons as separators if decimals have a comma.
  */
 export function csvFormFor(c: WebContext): CsvForm {
 	return { separator: hasDecimalComma() ? ";" : ",", zone: c.get("network").timeZone };

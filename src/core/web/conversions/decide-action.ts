@@ -1,7 +1,6 @@
-// Decisions on pages. The lists and the page of a conversion share one bar with the reason and the buttons.
-// Approving a single conversion takes effect at once. Every other decision, and every decision about several
-// conversions, needs a confirmation. A decision about everything that matches the filters of a programme's
-// list creates a job, which shows a preview first.
+// Handles decisions on pages. Approving a single conversion takes effect at once, and every other decision needs a
+// confirmation. A decision about everything that matches the filters of a programme's list creates a job, which shows
+// a preview first.
 
 import * as z from "zod";
 import { decideMatching } from "#modules/jobs/use-cases/make-job.ts";
@@ -43,7 +42,7 @@ export function movesFor(standing: Standing, status?: Status): readonly Decision
 	if (!grants(standing, "decide")) return [];
 	const side = sideOf(standing === "staff" ? "staff" : "shop");
 	return DECISION_MOVES.filter((move) => {
-		// The reason does not matter here, because only the right to decide is checked.
+		// Any reason will do here, because only the right to decide is checked.
 		const mayDecide = judgeDecision(side, move, "OTHER").ok;
 		return mayDecide && (status === undefined || judgeMove(status, move).kind === "apply");
 	});
@@ -78,15 +77,15 @@ const FORM = z.object({
 	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]),
 	/** "yes" to decide everything that matches the filters of the list, whether selected or not. */
 	all: z.literal("yes").optional().catch(undefined),
-	/** Address of the page that has the form. This is a list with its filters, or the page of a conversion. */
+	/** Address of the page that has the form, which is a list with its filters or the page of a conversion. */
 	back: z.string().optional().catch(undefined),
 	/** "yes" if the form comes from the confirmation page. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
 
 /**
- * Handles the decision form of both lists, the list of one programme and the list of all programmes. The
- * latter is only for staff, and its form may contain conversions of several programmes.
+ * Handles the decision form of the lists. The list of all programmes is only for staff, and its form may contain
+ * conversions of several programmes.
  */
 export async function decide(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
@@ -121,8 +120,8 @@ interface Asked {
 }
 
 /**
- * Creates the job that decides every match. Returns null if a filter is invalid, because such a list has no
- * matches.
+ * Creates the job that decides every conversion that matches the filters. Returns null if a filter is invalid, because
+ * then nothing matches.
  */
 async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, asked: Asked, back: string) {
 	const search = back.replace(/^[^?]*/, "");

@@ -142,8 +142,7 @@ test("an export searches its range of days only once, however many pages it has"
 	// the six pages takes three queries.
 	ok(queries <= 2 * (Math.ceil(Math.log2(rows)) + 1 + 2) + 6 * 3, `${queries} queries`);
 
-	// There are too many conversions to count them one by one, so the list shows the count and the sums of the
-	// overview.
+	// There are too many conversions to count them one by one, so the list shows the overview's count and sums.
 	const owner = await site.signIn(await site.addOwner(programme));
 	const list = async (query: string) => {
 		const { text } = await owner.open(`/programmes/${programme.public_id}/conversions${query}`);

@@ -1,6 +1,5 @@
-// The page "Conversions". Below /programmes it lists the sales of one programme, for its people and for
-// staff. Below /conversions it lists the sales of all programmes, for staff only. It has filters, totals,
-// rows with checkboxes, and a bar with the buttons to decide.
+// The page "Conversions". Below /programmes it lists the sales of one programme, for its people and for staff. Below
+// /conversions it lists the sales of all programmes, for staff only.
 
 import { findNamedCredits } from "#modules/partners/store/credits.ts";
 import { exportAllConversions, exportConversions } from "../../conversions/export.ts";
@@ -28,13 +27,13 @@ import {
 	type Totals,
 } from "./list-query.ts";
 
-/** Sends the list as a CSV file. It has the filters and the order of the page, but contains every row. */
+/** Sends the list as a CSV file. The file has the filters and the order of the page, but contains every row. */
 export async function showExport(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
 	const programme: Programme | null = c.get("programme") ?? null;
 	const { asked, filter } = await askConversions(c, deps, programme);
-	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which
-	// filter is invalid.
+	// An unfiltered file could be mistaken for a filtered one. If a filter is invalid, the page is shown instead and
+	// names that filter.
 	if (!asked.isUnderstood) return showConversions(c, deps);
 	const [form, day] = [csvFormFor(c), dayIn(clock.nowMs(), c.get("network").timeZone)];
 	if (programme === null) {
@@ -46,13 +45,13 @@ export async function showExport(c: WebContext, deps: PageDeps): Promise<Respons
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${day}.csv`, lines);
 }
 
-/** The list as this reader has asked for it. */
+/** Data of the list for one request. */
 interface ListView {
 	/** Programme whose conversions are listed, or null for all programmes. */
 	programme: Programme | null;
 	asked: AskedConversions;
 	page: Listed<Conversion>;
-	/** Programmes of the rows, by their ids. */
+	/** Programmes of the listed conversions, by row id. */
 	programmes: ReadonlyMap<number, Programme>;
 	/** Time zone of the days in filters and rows. */
 	zone: string;
@@ -64,7 +63,7 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	const { asked, filter } = await askConversions(c, deps, programme);
 	const name = programme === null ? "conversions" : `conversions of programme:${programme.id}`;
 	const page = await readRows(deps, asked, name, (at) =>
-		// The totals count the rows.
+		// The query does not count the rows, because the totals already do.
 		listConversions(deps.store.reader, { ...filter, sort: asked.order, ...at, isCounted: false }),
 	);
 	const shown = { rows: page.rows, isAll: page.firstHref === null && page.next === null };
@@ -125,7 +124,7 @@ const ORDER_WORDS: Readonly<Record<`${ListedBy}-${"asc" | "desc"}`, string>> = {
 	"basket-asc": "the smallest basket first",
 };
 
-/** Returns the sentence that explains which day the filters are about. */
+/** Returns the sentence that says to which day of a conversion the filters From and To apply. */
 function sayDay({ query: { dates } }: AskedConversions): string {
 	switch (dates) {
 		case undefined:
@@ -140,15 +139,15 @@ function sayDay({ query: { dates } }: AskedConversions): string {
 }
 
 /**
- * Returns the address of the list for a link back to it, or undefined for the list of a programme without filters, to
- * which such a link leads anyway.
+ * Returns the address of the list for a link back to it. Returns undefined for the unfiltered list of a programme,
+ * because a link without an address leads there anyway.
  */
 function backPath({ programme, asked }: ListView): string | undefined {
 	const address = asked.href();
 	return programme !== null && address === asked.clearHref ? undefined : address;
 }
 
-/** Returns the columns. The list of all programmes has no room for the fee and for the time of the sale. */
+/** Returns the columns. The list of all programmes has no room for the network fee and for the time of the sale. */
 async function columnsOf(
 	{ store: { db } }: PageDeps,
 	view: ListView,
@@ -264,7 +263,7 @@ function selectionOf(
 ): Selection<Conversion> | null {
 	const moves = movesFor(programme === null ? "staff" : standingOf(c));
 	if (moves.length === 0) return null;
-	// The checkbox "all" is only on the list of one programme, because the job that it creates belongs to one
+	// The checkbox "all" is only on the list of one programme, because the job that the form creates belongs to one
 	// programme.
 	const hasMore = programme !== null && (totals.count > page.rows.length || !totals.isAll);
 	return {
@@ -285,8 +284,8 @@ function selectionOf(
 }
 
 /**
- * Returns the checkbox that applies a decision to everything that matches. Without scripts it works as well,
- * and then overrides the checkboxes of the rows.
+ * Returns the checkbox that applies a decision to every match. It also works without scripts, and then overrides the
+ * checkboxes of the rows.
  */
 function allBox({ isAll, count }: Totals): Html {
 	const all = isAll ? `all ${ui.count(count)}` : "all";

@@ -1,5 +1,5 @@
-// What the page "Conversions" and its files ask of the database: the filters in the address, and the totals of the
-// conversions that match.
+// Reads the filters of the page "Conversions" and its files from the address, and the totals of the conversions that
+// match.
 
 import { findPartnerships } from "#modules/partners/store/partnerships.ts";
 import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
@@ -14,7 +14,7 @@ import { choice, day, PART_OF_ORDER, rare, search, spanOfDays } from "../filters
 import type { PageDeps, WebContext } from "../page.ts";
 import { ALL_CONVERSIONS_PATH, conversionsPath } from "../paths.ts";
 
-/** Sentence that explains which day counts. Every page with days in filters, charts or totals shows it. */
+/** Sentence that explains which days are shown. Every page with days in filters, charts or totals has it. */
 export const BY_DAY =
 	"The day is when a conversion was recorded here or imported, not when the sale was made.";
 
@@ -51,8 +51,8 @@ export type AskedConversions = Asked<ListQuery, ListedBy>;
 const MAX_PARTNERSHIPS = 100;
 
 /**
- * Reads what the address asks of a programme's list, or of the list of all programmes if `programme` is null. `search` is
- * the query of another address than the request's. The filter may be used only if the address is understood.
+ * Reads the filters of a programme's list, or of the list of all programmes if `programme` is null. `search` replaces
+ * the query of the request. The caller may use the filter only if all of the address is valid.
  */
 export async function askConversions(
 	c: WebContext,
@@ -78,7 +78,7 @@ export async function askConversions(
 					limit: MAX_PARTNERSHIPS + 1,
 				});
 	const problems = {
-		// No index has the sales of all programmes by the time of the sale.
+		// The sales of all programmes have no index by the time of the sale.
 		...(programme === null && query.dates === "sale"
 			? {
 					dates:
@@ -97,8 +97,8 @@ export async function askConversions(
 }
 
 /**
- * Returns the orders that an index serves. The sales of a partner are always sorted by the time of sale. A list by the
- * day of the decision is sorted by decision, and no other list is, because its index contains only decided conversions.
+ * Returns the orders that an index supports. The sales of a partner are always sorted by the time of sale. Only a list
+ * by the day of the decision is sorted by decision, because the index for it contains only decided conversions.
  */
 function ordersOf({ partner, dates }: ListQuery, programme: Programme | null): Orders<ListedBy> {
 	if (partner !== undefined) return { sale: "desc" };
@@ -119,7 +119,7 @@ function toConversionFilter(
 	zone: string,
 ): ConversionFilter {
 	const { test, dates } = query;
-	// A search for an order id also finds tests, unless the filter for tests says otherwise.
+	// A search for an order id also finds tests, unless the filter for tests is set.
 	const showsTests = test === "all" || (test === undefined && query.orderId !== undefined);
 	return {
 		programmeId,
@@ -178,7 +178,7 @@ export async function readTotals(
 	{ filter, zone }: { filter: ConversionFilter; zone: string },
 	/** Programme of the list, or null for the list of all programmes. */
 	programme: Programme | null,
-	/** Rows on the page, and whether they are all the rows that match. */
+	/** Rows of the page, and whether these are all rows that match. */
 	shown: { rows: readonly Conversion[]; isAll: boolean },
 ): Promise<Totals> {
 	if (shown.isAll) return sumOf(shown.rows);
@@ -241,7 +241,7 @@ export function sumUp(rows: readonly Conversion[]): Sums {
 }
 
 /**
- * Returns the number of decimals of a currency. The fallback of 0 is never used, because only valid
+ * Returns the number of decimals of a currency. The fallback of 0 only satisfies the compiler, because only valid
  * currencies are stored.
  */
 export function digitsOf(currency: string): number {

@@ -61,7 +61,7 @@ export async function follow(browser: Browser, location: string | null): Promise
 	return page.text;
 }
 
-/** Returns the text of a page without its HTML tags. */
+/** Returns the text of a page without HTML tags. */
 export function plain(text: string): string {
 	return text
 		.replace(/<[^>]+>/g, " ")

@@ -1,7 +1,7 @@
-// The pages of the documentation: those of document-list.ts, a page for each fault code and, for staff,
-// /docs/operations. Each is a page for people and, at its address with ".md" after it or for a request that prefers
-// text/markdown, Markdown for programs. Visitors who are not signed in get no cookie, and a page that may be cached.
-// People who are signed in get their usual navigation, and their page is not cached.
+// Serves the documentation: the pages of document-list.ts, one for each fault code and, for staff, /docs/operations.
+// Each page is also Markdown for programs, at its address with ".md" or for requests that prefer text/markdown. Pages
+// for visitors have no cookie and may be cached. Pages for signed-in people have the usual navigation and are not
+// cached.
 
 import { accepts } from "hono/accepts";
 import { raw } from "hono/html";
@@ -31,7 +31,7 @@ export type DocsDeps = Pick<PageDeps, "network" | "publicUrl" | "store">;
 
 export const MAX_QUERY_CHARACTERS = 100;
 
-/** Package files that shops can install, and a sentence for each package whose current version is missing. */
+/** Package files that shops can install, with a sentence for each package whose current version is missing. */
 const PACKAGE_FILES = PACKAGES.flatMap(({ versions }) => versions);
 const NOT_PACKED = PACKAGES.filter(({ current }) => current === undefined).map(
 	({ file, howToPack }) =>
@@ -45,8 +45,8 @@ const CACHE_SECONDS = 300;
 const OUTLINE_DEPTH = 3;
 
 /**
- * Rendered pages that do not depend on the person who reads them, by a key such as path and language. All
- * responses share one copy, because thousands of slow readers would otherwise fill the memory.
+ * Rendered pages that are the same for all readers, by a key such as path and language. All responses share one copy,
+ * because thousands of slow readers would otherwise fill the memory.
  */
 const sharedPages = new Map<string, { network: NetworkFace; body: ArrayBuffer }>();
 
@@ -94,7 +94,7 @@ export async function answerText(
 	return c.body(body, 200, { "content-type": `${type}; charset=UTF-8` });
 }
 
-/** Returns the stored bytes of a page, or renders it if there are none with the network's present values. */
+/** Returns the cached bytes of a page. Renders the page if the cache has none with the network's present values. */
 async function sharedBody(
 	c: WebContext,
 	key: string,
@@ -138,10 +138,12 @@ export function writeMarkdown(
 	);
 }
 
-/** An example program in Markdown: the name of its language, and the code. See docs/rendered-pages.ts. */
+/**
+ * Matches an example program in Markdown, which is the name of its language and the code. See docs/rendered-pages.ts.
+ */
 const EXAMPLE_IN_MARKDOWN = /^\*\*([^*\n]+)\*\*\n\n```.*?^```\n*/gms;
 
-/** Removes the example programs in other languages than the one with this label. */
+/** Keeps only the example programs in the language with this label. */
 function keepLanguage(markdown: string, label: string): string {
 	const isOther = (name: string) => EXAMPLE_LANGUAGES.some((other) => other.label === name && name !== label);
 	return markdown.replace(EXAMPLE_IN_MARKDOWN, (example, name: string) => (isOther(name) ? "" : example));
@@ -151,10 +153,7 @@ export function valuesOf({ network, publicUrl }: DocsDeps): ExampleValues {
 	return { publicUrl, brand: network.face.brand };
 }
 
-/**
- * Replaces placeholder comments in the markup by the markup from `slots`. docs/markdown.ts writes these
- * placeholders.
- */
+/** Replaces placeholder comments, which docs/markdown.ts writes, by the markup from `slots`. */
 function fillSlots(markup: string, slots: Readonly<Record<string, () => Html>>): Html {
 	return raw(markup.replace(/<!-- (.*?) -->/g, (_, name: string) => String(slots[name]?.() ?? "")));
 }
@@ -211,8 +210,8 @@ function packageVersions(): Html {
 }
 
 /**
- * Returns the menu of a page: the start, and the pages for the same readers. The menu of the start has the first page for
- * each kind of reader.
+ * Returns the menu of a page: the start page, and the pages for the same readers. The menu of the start page has the
+ * first page for each kind of reader.
  */
 function menuOf(path: string, isStaff: boolean): { label: string; href: string }[] {
 	const guide = PUBLIC_DOCUMENTS.find((document) => document.path === path)?.guide ?? "start";
@@ -235,7 +234,7 @@ function menuOf(path: string, isStaff: boolean): { label: string; href: string }
 	return [start, ...entrances, ...(isStaff ? [operations] : []), ...others];
 }
 
-/** Shows an article in the frame of the documentation. */
+/** Answers with an article in the layout of the documentation. */
 export function answerDocs(
 	c: WebContext,
 	page: { title: string; outline: DocsDocument["sections"]; article: Html; query?: string },

@@ -153,7 +153,7 @@ test("/llms-full.txt?lang=… has the programs of one language, and the JavaScri
 test("the documents for programs name nothing that the service does not serve", async (t) => {
 	const site = await openTestSite(t);
 	const { text: served } = await site.browser().open("/llms-full.txt");
-	// A clone without the Vendure plugin says how to pack it. Released programs have the package.
+	// A clone without the Vendure plugin says how to pack the plugin. Released programs include it.
 	const text = served.replaceAll(/^- \S+ is not here, because .*$/gm, "");
 	assert.doesNotMatch(
 		text,

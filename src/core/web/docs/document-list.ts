@@ -1,10 +1,10 @@
-// The list of the public documents. Routes, the menu of the documentation, the search, links between documents, the
-// Markdown pages, /llms.txt and /llms-full.txt all follow from it. To publish another document, add it here and run
-// `npm run docs`, which renders it.
+// Lists the public documents. Routes, the menu of the documentation, the search, links between documents, the Markdown
+// pages, /llms.txt and /llms-full.txt all follow from this list. To publish another document, add it here and run `npm
+// run docs`, which renders it.
 
 import * as paths from "../paths.ts";
 
-/** The groups of the menu, each for one kind of reader. */
+/** Groups of the menu, each for one kind of reader. */
 export const GUIDES = [
 	{ name: "start", label: "Start" },
 	{ name: "developer", label: "Shop's developer" },
@@ -20,13 +20,13 @@ export interface PublicDocument {
 	path: string;
 	/** Group of the menu that lists the page. The first page of a group is the one with which its readers begin. */
 	guide: GuideName;
-	/** Name in the menu. */
+	/** Label of the page in the menu. */
 	label: string;
-	/** File in the repository. Links to it from other documents lead to the page. */
+	/** File in the repository. Links to this file from other documents lead to the page. */
 	file: string;
-	/** Sentence that tells a program what it finds in the document. */
+	/** Sentence that tells a program what the document is about. */
 	summary: string;
-	/** People for whose programs the document is written. */
+	/** Kinds of people for whose programs the document is written. */
 	readers:
 		| "everybody"
 		| "shops"
@@ -243,7 +243,6 @@ export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
 	},
 ];
 
-/** Returns the path of a page's Markdown. */
 export function markdownPath(path: string): string {
 	return `${path}.md`;
 }

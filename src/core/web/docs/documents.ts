@@ -1,5 +1,4 @@
-// Reads the documents that `npm ci` rendered into docs/rendered/ (docs/rendered-pages.ts). Each document has the path of
-// its page.
+// Reads the documents that `npm ci` rendered into docs/rendered/ (docs/rendered-pages.ts).
 
 import { GUIDE_PARTS } from "../../../operations-guide.ts";
 import { EXPLAINED_CODES } from "../../domain/fault.ts";
@@ -36,12 +35,12 @@ interface DocsSection {
 	text: string;
 }
 
-/** Returns the path of the file that `npm ci` writes for a page. */
+/** Returns the path of a page's rendered file. */
 export function renderedPagePath(path: string): string {
 	return `docs/rendered${path}.html`;
 }
 
-/** Returns the path of the Markdown that `npm ci` writes for a page. */
+/** Returns the path of a page's rendered Markdown. */
 export function renderedMarkdownPath(path: string): string {
 	return `docs/rendered${path}.md`;
 }
@@ -59,7 +58,6 @@ export function readDocument(path: string, values: ExampleValues): DocsDocument 
 	return { title: sections[0]?.title ?? "", body: markup.replace(/^<h1>.*?<\/h1>/, ""), sections };
 }
 
-/** Returns a page as Markdown for programs. */
 export function readMarkdown(path: string, values: ExampleValues): string {
 	const rendered = readRendered(renderedMarkdownPath(path)) ?? `# Documentation\n\n${NOT_RENDERED}\n`;
 	return fillDocument(path, rendered, values);
@@ -70,7 +68,7 @@ function fillDocument(path: string, text: string, values: ExampleValues): string
 	return isForStaff(path) ? text : fillIn(text, values);
 }
 
-/** Parses the markup of one section. The markup was written by docs/markdown.ts. */
+/** Parses the markup of one section, which docs/markdown.ts wrote. */
 function readSection(markup: string): DocsSection {
 	const match = /^<h(\d)(?: id="([^"]*)")?>(.*?)<\/h\d>(.*)$/s.exec(markup);
 	if (match === null) throw new Error("a section begins with its heading");
@@ -81,7 +79,7 @@ function readSection(markup: string): DocsSection {
 /** Elements that are left out of a section's plain text, such as buttons. */
 const CONTROLS = /<(button|caption)\b.*?<\/\1>|<a class="heading-link".*?<\/a>/gs;
 
-/** Returns the plain text of our own markup on one line. A dot separates the cells of a table. */
+/** Returns the plain text of markup that we rendered, on one line. A dot separates the cells of a table. */
 function plainText(markup: string): string {
 	return markup
 		.replace(CONTROLS, "")

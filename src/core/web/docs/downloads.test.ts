@@ -1,4 +1,4 @@
-// Tests the page /downloads, and the package files below it, which npm downloads.
+// Tests the page /downloads, and the package files that npm downloads from there.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

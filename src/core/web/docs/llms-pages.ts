@@ -1,4 +1,4 @@
-// /llms.txt and /llms-full.txt, with which a program finds and reads the public documentation: an index with a sentence
+// Serves /llms.txt and /llms-full.txt, with which a program reads the public documentation: an index with a sentence
 // about each document, and all documents in one text. See https://llmstxt.org.
 
 import { EXAMPLE_LANGUAGES, type ExampleValues, findLanguage } from "../examples.ts";
@@ -60,7 +60,10 @@ function selectDocuments(language: Language): PublicDocument[] {
 	return [...documents.filter((document) => !isForStaff(document)), ...documents.filter(isForStaff)];
 }
 
-/** Returns a document whose links name their page, because several documents have headings with the same name. */
+/**
+ * Returns a document as a part of the full text. Its links also name their page, because several documents have
+ * headings with the same name.
+ */
 function writePart(document: PublicDocument, values: ExampleValues, language: Language): string {
 	const markdown = writeMarkdown(document.path, values, language);
 	return markdown.replaceAll("](#", () => `](${addressOf(document, values)}#`);
@@ -110,7 +113,7 @@ function addressOf({ path }: PublicDocument, { publicUrl }: ExampleValues): stri
 	return `${publicUrl}${markdownPath(path)}`;
 }
 
-/** Returns the size of a text, so that a program can decide whether to read it. */
+/** Returns the size of a text in KB, so that a program can decide whether to read the text. */
 function sizeOf(text: string): string {
 	return `${Math.ceil(Buffer.byteLength(text) / 1_000)} KB`;
 }

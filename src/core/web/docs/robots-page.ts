@@ -1,5 +1,5 @@
-// /robots.txt, with which search engines learn what they may read. Everything but the documentation needs signing in
-// or, as partner links do, counts who opens it.
+// Serves /robots.txt, which tells search engines what they may read. Only the documentation is allowed, because other
+// pages need a sign-in or, like partner links, count visitors.
 
 import type { WebContext } from "../page.ts";
 import * as paths from "../paths.ts";

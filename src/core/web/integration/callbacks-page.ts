@@ -1,6 +1,6 @@
-// The tab "Callbacks", which is the first tab of Integration. It has the Postback URL, the health of
-// callbacks, a test and the list of callbacks. While the set-up is incomplete, it also shows the steps that
-// are left. Live parts of the tab are reloaded from the same address.
+// Shows the tab "Callbacks", the first tab of Integration. It has the Postback URL, the health of callbacks, a test
+// and the list of callbacks. While the set-up is incomplete, it also shows the remaining steps. Live parts of the tab
+// are reloaded from the same address.
 
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
@@ -65,7 +65,7 @@ export async function showCallbacks(
 	const { path, isLive, url } = view;
 	const isShown = issued !== null;
 	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
-	// True if nothing was ever sent. Nothing can be sent before a URL is saved.
+	// True if no callback was ever sent, because callbacks need a saved URL.
 	const hasNone = url === null && isLive && view.deliveries.rows.length === 0;
 	// A new programme cannot send a test yet, so the page offers only the next step.
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
@@ -106,7 +106,7 @@ async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	return fingerprint(deps, programme, programme.id, [isListening]);
 }
 
-/** Returns a short text that changes with the callbacks of a receiver and with the `others`. */
+/** Returns a short text that changes whenever the callbacks of the receiver or the `others` change. */
 export async function fingerprint(
 	{ store: { db } }: Pick<WebDeps, "store">,
 	{ receiver_id: receiverId, endpoint_epoch: epoch }: Pick<ReceiverColumns, "receiver_id" | "endpoint_epoch">,
@@ -125,7 +125,7 @@ function checkSteps(view: CallbacksView): Html | null {
 	const step = (title: string, isDone: boolean, done: string, toDo: Content) => ({
 		title,
 		state: isDone ? ("done" as const) : ("to do" as const),
-		// A viewer's role does not allow this step, so the text does not ask for it.
+		// The viewer's role does not allow this step, so the text does not ask the viewer to take it.
 		text: isDone ? done : view.mayIntegrate ? toDo : "Not yet.",
 	});
 	const steps = [
@@ -260,8 +260,8 @@ function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boo
 function missingSecretMessage({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
 	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet, because there is no signing secret.");
-	// If no URL is saved either, this message is not needed. The section above already asks the reader to issue
-	// an API key, and the secret comes with the key.
+	// Without a URL this message is left out. The section above already asks the reader to issue an API key, and the
+	// secret comes with that key.
 	if (url === null) return null;
 	const text = html`The URL is saved, but nothing is sent yet, because there is no signing secret. <a href="#keys">Issue an API key</a>. The secret comes with it.`;
 	return ui.message("warn", text);
@@ -286,9 +286,7 @@ function onYourMachine(view: CallbacksView): Html {
 	return view.url === null ? body : ui.more("Listen on your own machine", body);
 }
 
-/**
- * Shows the listen command. It contains the new key and secret if they are given, and placeholders otherwise.
- */
+/** Shows the listen command, either with the new key and secret or with placeholders. */
 function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
 	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="listening-live" aria-live="polite">${listening(view)}</p>${ui.more(
 		"Lines for the .env file of your server",
@@ -334,8 +332,8 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const saved = await savePostbackUrl(deps, programmeOf(c).public_id, postbackUrl, actorOf(c));
 	if (!saved.ok) return URL_FORM.refuse(c, saved, () => showCallbacks(c, deps));
 	const { url } = saved.value;
-	// The saved URL may differ from the typed one. It has no surrounding spaces and no default port, its host
-	// is in lower case, and it has a path.
+	// The saved URL may differ from the typed one, because saving removes surrounding spaces and a default port,
+	// converts the host to lower case, and adds a missing path.
 	const savedAs = url === postbackUrl ? "" : ` as ${url}`;
 	const text = `The Postback URL is saved${savedAs}. Pending callbacks, and status changes from now on, are sent there.`;
 	return finish(c, callbackPart(c), saved, text);

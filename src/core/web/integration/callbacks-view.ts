@@ -47,7 +47,7 @@ const ANSWERS_OF_TEST = 20;
 /** Number of callbacks on a page of the list, about one screen. */
 const PAGE_ROWS = 15;
 
-/** What the lists and figures about the callbacks of a receiver show, for a shop and for a partner. */
+/** Lists and figures about the callbacks of a receiver, for a shop and for a partner. */
 export type CalledView = Awaited<ReturnType<typeof readCalled>>;
 
 export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
@@ -63,7 +63,7 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 		path,
 		hash: "#deliveries",
 		filters: FILTERS,
-		// A partner must not see orders, so it cannot search for them.
+		// A partner must not see orders, so its list has no search for them.
 		without: called.kind === "shop" ? [] : ["order"],
 		idPrefix: "delivery-",
 	});
@@ -81,7 +81,7 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 	);
 	return {
 		called,
-		/** Path of the tab. The paths of its forms begin with it. */
+		/** Path of the tab, with which the paths of its forms begin. */
 		path,
 		query: queryHere(c),
 		/** True if the reader may change the integration. Other readers see no buttons. */
@@ -90,7 +90,7 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 		/** Returns the message of the last form if the form belongs to this part of the page. */
 		messageAt: (part: FormPart["part"]) => flashAt(c, part),
 		nowMs,
-		/** The current URL with its choices, or null if none is saved. */
+		/** Saved URL with its choices, or null if there is none. */
 		endpoint,
 		url: endpoint?.url ?? null,
 		/** True if the receiver has an active secret. Without one, callbacks cannot be signed. */
@@ -99,7 +99,9 @@ export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 		health: await readCallbackHealth(db, columns, nowMs, zone),
 		asked,
 		deliveries,
-		/** True if no filter is set. Only then is the list reloaded, so that new callbacks appear. */
+		/**
+		 * True if the first page is shown without filters. Only then is the list reloaded, so that new callbacks appear.
+		 */
 		isLive: !asked.isFiltered && asked.isUnderstood && asked.cursor === undefined,
 		/** True if callbacks can be sent and the reader may send them. */
 		canSend: mayIntegrate && endpoint !== null && hasSecret,
@@ -122,23 +124,20 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 		...(await readCalled(c, deps, called)),
 		programme,
 		keysPath: keysPath(programme.public_id),
-		/**
-		 * Returns the terminal command that listens for events. It contains the key and the secret if they are
-		 * given.
-		 */
+		/** Returns the terminal command that listens for events. It contains the key and the secret if these are given. */
 		listenCommand: (shown?: ShownOnce) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
-		/** Returns the same settings for a .env file. */
+		/** Returns the settings of the listen command for a .env file. */
 		envLines: (shown?: ShownOnce) => envLines(deps.publicUrl, deps.network.face.brand, shown),
-		/** True if a listener is connected, or was connected a moment ago. */
+		/** True if a listener has sent a heartbeat within the last 40 seconds. */
 		isListening: await isListened(deps, programme),
-		/** The newest result that a listener reported, or null if it is not a success. */
+		/** Newest result that a listener reported, or null if that result is not a success. */
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
 		checks: await readIntegrationChecks(db, programme.id),
 		test: await readTest(deps, programme),
 	};
 }
 
-/** Returns true if a listener of the programme is connected and would receive an event now. */
+/** Returns true if a listener of the programme has sent a heartbeat recently. */
 export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,
 	{ receiver_id: receiverId }: Programme,

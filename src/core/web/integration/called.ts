@@ -1,5 +1,5 @@
-// The receiver whose callbacks a page shows, which is the shop of the programme or the partner in the address. Lists of
-// callbacks, the page of a callback, signing secrets and "Check a signature" are the same for both.
+// Finds the receiver whose callbacks a page shows, which is the shop of the programme or the partner in the address.
+// Lists of callbacks, the page of a callback, signing secrets and "Check a signature" work in the same way for both.
 
 import type { ReceiverKind } from "../../domain/receiver.ts";
 import type { CalledReceiver } from "../../programmes/receivers.ts";
@@ -21,9 +21,9 @@ export interface CalledPages {
 	/** Public id of the programme or partner. */
 	ownerId: string;
 	area: Area;
-	/** Page with the list of callbacks. The paths of its forms begin with it. */
+	/** Page with the list of callbacks. Paths of its forms begin with this path. */
 	path: string;
-	/** Page with the signing secrets. The paths of their forms begin with it. */
+	/** Page with the signing secrets. Paths of their forms begin with this path. */
 	secretsPath: string;
 	signaturePath: string;
 	deliveryPath(deliveryId: string): string;
@@ -33,13 +33,13 @@ export interface CalledPages {
 
 export interface Called extends CalledPages {
 	columns: ReceiverColumns;
-	/** The receiver in the form that use cases need. */
+	/** Receiver in the form that use cases take. */
 	receiver: CalledReceiver;
-	/** The programme whose orders are searched, or null for a partner, who must not see orders. */
+	/** Programme whose orders can be searched, or null for a partner, who must not see orders. */
 	programmeId: number | null;
 }
 
-/** Returns the addresses of the pages about callbacks. */
+/** Returns the addresses of the pages about a receiver's callbacks. */
 export function calledPagesOf(c: WebContext): CalledPages {
 	if (c.get("programme") === undefined) return pagesOfPartner(partnerOf(c).public_id);
 	const { public_id: ownerId } = programmeOf(c);
@@ -70,7 +70,7 @@ function pagesOfPartner(ownerId: string): CalledPages {
 	};
 }
 
-/** Returns the receiver, or null for a partner that never saved a URL. */
+/** Returns the receiver. Returns null for a partner that never saved a URL. */
 export async function calledOf(c: WebContext, { store }: Pick<WebDeps, "store">): Promise<Called | null> {
 	const pages = calledPagesOf(c);
 	if (pages.kind === "shop") {

@@ -1,6 +1,6 @@
-// The section "Postbacks sent to your shop", or "Callbacks sent to you" for a partner. It lists the callbacks, with filters, a search and pages. A
-// person can resend one callback, the selected ones, all that failed, or all that wait for their next
-// attempt.
+// Shows the section "Postbacks sent to your shop", or "Callbacks sent to you" for a partner. It lists the callbacks,
+// with filters, a search and pages. A person can resend one callback, selected ones, all failed ones, or all that wait
+// for their next attempt.
 
 import { type Result, refuse } from "../../domain/fault.ts";
 import type { ReceiverKind } from "../../domain/receiver.ts";
@@ -27,7 +27,7 @@ import type { CalledView } from "./callbacks-view.ts";
 import { type Called, type CalledPages, calledOf } from "./called.ts";
 import { type FormMessage, type FormPart, finish, queryHere } from "./frame.ts";
 
-/** Titles of the section. That of a shop comes from section 4.2 of the contract. */
+/** Titles of the section. The title for shops comes from section 4.2 of the contract. */
 const TITLES: Readonly<Record<ReceiverKind, string>> = {
 	shop: "Postbacks sent to your shop",
 	partner: "Callbacks sent to you",
@@ -71,8 +71,8 @@ function noneOf({ url, mayIntegrate, called }: CalledView): ui.EmptyState {
 	};
 }
 
-// Checkboxes and buttons of the list. The value of a checkbox contains the callback's id and the number of
-// the last attempt that the reader has seen. If the callback was sent again since then, the form skips it.
+// Name of the checkboxes in the list. The value of a checkbox contains the callback's id and the number of the last
+// attempt that the reader has seen. If the callback was sent again since then, the form skips it.
 
 export const TICK_FIELD = "delivery";
 /** Maximum number of callbacks that one form may select. A page of the list shows fewer. */
@@ -88,7 +88,7 @@ function readSeen(text: unknown): SeenDelivery | null {
 	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
 }
 
-/** Returns the form with the buttons, or null if there is nothing to send. */
+/** Returns the form with the buttons, or null if no callback can be sent. */
 function selectionOf(view: CalledView): Selection<ListedDelivery> | null {
 	const { path, query, failedCount, waitingCount, called, nowMs, deliveries } = view;
 	const [failed, waiting] = [countUndelivered(failedCount), countUndelivered(waitingCount)];
@@ -133,13 +133,13 @@ function selectionOf(view: CalledView): Selection<ListedDelivery> | null {
 	};
 }
 
-// The actions of the buttons.
-
 function listPart({ path }: CalledPages): FormPart {
 	return { path, part: "deliveries" };
 }
 
-/** Calls `work` with the receiver in the address. A partner that never saved a URL has none, and no callbacks. */
+/**
+ * Calls `work` with the receiver in the address. A partner that never saved a URL has no receiver and no callbacks.
+ */
 async function withCalled(
 	c: WebContext,
 	deps: WebDeps,
@@ -157,8 +157,8 @@ export function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
 }
 
 /**
- * Sends one callback from its own page. The result is shown at the top of the page, because the parts below
- * are reloaded at once.
+ * Sends one callback from its own page. The message is at the top of the page, because the parts below are reloaded at
+ * once.
  */
 export function resendOne(c: WebContext, deps: WebDeps): Promise<Response> {
 	return withCalled(c, deps, async (called, asked) => {
@@ -197,7 +197,7 @@ export function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response>
 	});
 }
 
-/** Sets failed callbacks of a partner aside. Those of a shop are set aside on its Overview. */
+/** Sets failed callbacks of a partner aside. Shops do this on their Overview. */
 export function setPartnerFailuresAside(c: WebContext, deps: WebDeps): Promise<Response> {
 	return withCalled(c, deps, async (called, asked) => {
 		const { until } = await readTextFields(c, ["until"]);

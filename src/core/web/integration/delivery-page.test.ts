@@ -19,7 +19,7 @@ const REFUSED: Outcome = { kind: "network-error", stage: "connect", code: "ECONN
 const answered = (status: number): Outcome => ({ kind: "answered", status });
 
 interface Sent extends Shop {
-	/** Sends all due callbacks, and records this outcome for each of them. */
+	/** Sends all due callbacks, and stores this outcome for each of them. */
 	send(outcome: Outcome, excerpt?: AnswerExcerpt | null): Promise<void>;
 	page(): Promise<string>;
 	/** Returns the callback's row in the list. */

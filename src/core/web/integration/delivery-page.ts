@@ -1,4 +1,4 @@
-// The page of one callback. It shows the callback's state and every attempt.
+// Shows the page of one callback with its state and every attempt.
 
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
@@ -71,9 +71,7 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 	});
 }
 
-/**
- * Returns the number of an attempt, from 1 to 7. The count starts again when a person resends the callback.
- */
+/** Returns the number of an attempt, from 1 to 7. The count starts again when a person resends the callback. */
 function numberOf(attempt: ListedAttempt, attempts: readonly ListedAttempt[]): number {
 	return attempts.filter(({ run, seq }) => run === attempt.run && seq <= attempt.seq).length;
 }
@@ -110,7 +108,7 @@ function summary(
 	});
 }
 
-/** Links to the conversion's page, which partners must not see. */
+/** Links to the conversion's page. Partners get no link, because they must not see that page. */
 function conversionOf(
 	{ kind, ownerId }: Called,
 	{ conversionId, event, eventBody }: DeliveryDetail,
@@ -123,8 +121,8 @@ function conversionOf(
 }
 
 /**
- * Returns the button "Resend", or "Send now" if the callback waits for its next attempt. A callback that is
- * due gets no button.
+ * Returns the button "Resend", or "Send now" if the callback waits for its next attempt. A due callback gets no
+ * button.
  */
 function sendForm(delivery: DeliveryDetail, path: string, query: string, nowMs: number): Content {
 	const { state, dueAtMs } = delivery;
@@ -174,11 +172,14 @@ const AFTER_FAILURE: Readonly<Record<Verdict, readonly [end: string, advice: str
 	"forbidden address": WRONG_URL,
 };
 
-// The section of one attempt. It shows the result, the shop's answer, the duration of each step, and the
+// Data for the section of one attempt, which shows the result, the shop's answer, the duration of each step, and the
 // request.
 
 interface ShownAttempt {
-	/** The receiver. A reader who may not change it sees no advice and no link to “Check a signature”. */
+	/**
+	 * Receiver of the callback. A reader who may not change the receiver sees no advice and no link to “Check a
+	 * signature”.
+	 */
 	called: Called;
 	delivery: DeliveryDetail;
 	attempt: ListedAttempt;
@@ -189,7 +190,7 @@ interface ShownAttempt {
 	next: Content;
 }
 
-/** Returns whether no attempt follows this one by itself, because of its result. */
+/** Returns whether the result ends the run, so that no attempt follows without a person. */
 function isFinal({ result, http_status }: ListedAttempt): boolean {
 	const verdict = judgeResult(result, http_status);
 	return verdict !== "retry" && verdict !== "delivered";
@@ -224,7 +225,7 @@ function attemptSection(shown: ShownAttempt): Html {
 	});
 }
 
-/** Returns those headers of the answer that were stored. */
+/** Returns the stored headers of the answer. */
 function headersOf(answer: AnswerExcerpt): (readonly [term: string, value: Content])[] {
 	const headers = [
 		["Location", answer.location],
@@ -249,7 +250,7 @@ function bodyOf({ body, isCut }: AnswerExcerpt, label: string): Html {
 
 function requestParts({ called, attempt, delivery, brand }: ShownAttempt): Html | null {
 	const request = rebuildRequest(attempt, { ...delivery, kind: called.kind }, brand);
-	// Only developers of the receiver need the request, and nobody else may see its signature.
+	// Only people who may change the integration see the request, because nobody else may see its signature.
 	if (request === null || !called.mayIntegrate) return null;
 	const signedHref = withQuery(called.signaturePath, {
 		delivery: delivery.publicId,
@@ -288,8 +289,6 @@ function duration(attempt: ListedAttempt): Content {
 function milliseconds(ms: number): string {
 	return `${ui.count(ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms))} ms`;
 }
-
-// The request of an attempt, as HTTP text and as a curl command.
 
 /** Returns the request as HTTP text, which people can read or paste into “Check a signature”. */
 export function requestText({ method, url, headers, body }: SentRequest): string {

@@ -1,6 +1,6 @@
-// The frame of the tabs about callbacks, for a shop and for a partner, and the redirect after a form. The redirect leads
-// to the section that has the form, and this section shows the result. A tab's filters and language are in the query of
-// its address. The addresses of its forms have the same query, so that these choices survive the redirect.
+// Renders the frame of the tabs about callbacks, and redirects after a form to the section that has the form and then
+// shows the result. A tab's filters and language are in the query of its address. The addresses of its forms have the
+// same query, so that these choices survive the redirect.
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
@@ -20,7 +20,7 @@ import { calledPagesOf } from "./called.ts";
 interface Tab {
 	label: string;
 	path(ownerId: string): string;
-	/** Right without which the tab is hidden. */
+	/** Right that a person needs to see the tab. */
 	needs?: Right;
 }
 
@@ -62,13 +62,13 @@ export async function answerTab(
 	});
 }
 
-/** A section of a tab that has forms. `part` is the id of the section. */
+/** Section of a tab that has forms. `part` is the id of the section. */
 export interface FormPart {
 	path: string;
 	part: "keys" | "callback" | "test" | "deliveries" | "secret";
 }
 
-/** Returns the query of the current address without empty values, for use in another address. */
+/** Returns the query of the current address without empty values, so that other addresses can keep it. */
 export function queryHere(c: WebContext): string {
 	return queryOf(new URL(c.req.url).search);
 }

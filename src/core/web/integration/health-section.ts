@@ -1,5 +1,5 @@
-// The health of callbacks. It shows their state now and in the last 24 hours, the shop's response time, the
-// oldest pending callback, and a chart of the last 14 days.
+// Shows the health of callbacks: their state now and in the last 24 hours, the shop's response time, the oldest
+// pending callback, and a chart of the last 14 days.
 
 import type { CallbackHealth } from "../../callbacks/health.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
@@ -35,10 +35,7 @@ export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 	]);
 }
 
-/**
- * Returns the state of callbacks right now. The figures of the last 24 hours may look good although callbacks
- * fail now.
- */
+/** Returns the state of callbacks right now, because callbacks may fail now although the last 24 hours look good. */
 function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
@@ -58,7 +55,7 @@ function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): 
 	return html`oldest from ${ui.timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_UNDELIVERED ? " or older" : null}`;
 }
 
-/** Returns the percentage with one decimal, rounded down, so that 99.96 % is not shown as 100 %. */
+/** Returns the percentage with one decimal. It is rounded down, so that 99.96 % does not become 100 %. */
 export function sharePercent(delivered: number, sent: number): string {
 	return ui.count(Math.floor((delivered / sent) * 1_000) / 10);
 }

@@ -1,4 +1,4 @@
-// The tab "Inbound log". It lists every signed request and pixel call with its result. A shop sees here why
+// Shows the tab "Inbound log". It lists every signed request and pixel call with its result, so that a shop sees why
 // an order is missing.
 
 import { CREDIT_SENTENCES } from "#modules/partners/web/credit-section.ts";
@@ -75,7 +75,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 	});
 }
 
-/** Shows the outcome of a call, and what it led to. */
+/** Shows the outcome of a call, and the conversion that it led to. */
 function outcomeCell(call: ListedCall): Html {
 	const detail =
 		call.detail === null ? null : html`<span class="secondary break">${explainCredit(call.detail)}</span>`;

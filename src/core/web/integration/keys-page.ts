@@ -1,5 +1,5 @@
-// The tab "Keys and snippets". It has the API keys and the signing secret of a shop, each shown once, and
-// code that uses them in eight languages.
+// Shows the tab "Keys and snippets". It has the API keys and the signing secret of a shop, each shown once, and code
+// that uses them in eight languages.
 
 import { findLandingHosts } from "#modules/partners/store/landing-hosts.ts";
 import { showKey } from "../../domain/action.ts";
@@ -34,9 +34,9 @@ async function readKeys(c: WebContext, deps: WebDeps, issued: Issued | null) {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	return {
-		/** Path of the tab. The paths of its forms begin with it. */
+		/** Path of the tab, with which the paths of its forms begin. */
 		path: keysPath(programme.public_id),
-		/** Query of the address, which contains the chosen language of the snippets. */
+		/** Query of the address, which contains the language of the snippets. */
 		query: queryHere(c),
 		/** True if the reader may change the integration. Other readers see no buttons. */
 		mayIntegrate: may(c, "integrate"),
@@ -121,7 +121,7 @@ const RIGHT_OPTIONS: Readonly<Record<KeyRight, string>> = {
 	report: "Report sales, refunds and reversals only",
 };
 
-/** Returns the issuer of a key. Shops see only that it was the network, not which member of staff. */
+/** Returns the issuer of a key. Shops see only that the network issued the key, but not which member of staff. */
 function issuerOf({ issuerEmail, issuerKind }: ListedKey, isStaff: boolean): Content {
 	if (issuerEmail === null) return "issuer not on record";
 	return issuerKind === "staff" && !isStaff ? "by the network" : html`by ${ui.emailText(issuerEmail)}`;
@@ -178,8 +178,7 @@ function keyTable({ keys, path, query, mayIntegrate, isStaff }: KeysView): Html 
 	});
 }
 
-// Code snippets for both directions, with one tab for each language. They are the files of examples/, filled
-// in with the programme's values.
+// Values for the code snippets, which are the files of examples/ for both directions in each language.
 
 interface SnippetValues extends Required<ExampleValues> {
 	programId: string;
@@ -203,7 +202,7 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 				})),
 			),
 			html`<p class="small"><code>basketValue</code>: ${values.basketValue} <a href="${ORDER_TO_MONEY_PATH}">From order to money</a></p>`,
-			// Only the Node snippets need a library.
+			// Only the snippets for Node need a library.
 			language.value === "node"
 				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. ${checksum(LIBRARY.current)} <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
 				: null,
@@ -245,8 +244,8 @@ export function partnerLinksSection(asked: string | undefined, values: SnippetVa
 }
 
 /**
- * Returns the pixel for the shop's thank-you page. The buyer's browser reports the sale with it, and the
- * shop's server confirms the sale later.
+ * Returns the pixel for the shop's thank-you page. With it the buyer's browser reports the sale, which the shop's
+ * server confirms later.
  */
 export function pixelSnippet({
 	publicUrl,
@@ -255,8 +254,6 @@ export function pixelSnippet({
 	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT" width="1" height="1" alt="">
 `;
 }
-
-// The actions of the forms. Each reads a form, calls one use case and redirects to the tab with the result.
 
 function keysPart(c: WebContext): FormPart {
 	return { path: keysPath(programmeOf(c).public_id), part: "keys" };

@@ -194,7 +194,7 @@ test("an invalid filter is explained at its field, and nothing is listed", async
 		assert.match(text, new RegExp(`id="${field}-error"`), query);
 		assert.doesNotMatch(text, /<td/, query);
 	}
-	// Spaces around a pasted id are no part of it.
+	// Spaces around a pasted id are ignored.
 	for (const order of ["1001", "+1001", "1001%C2%A0"]) {
 		assert.match((await browser.open(`${path}/inbound?order=${order}`)).text, /<td/, order);
 	}

@@ -24,7 +24,7 @@ test("a prepared secret is shown once, both secrets are accepted, and the page s
 	for (const used of [secret, prepared.secret]) {
 		assert.equal((await report(shop.site, { key, secret: used }, used)).status, 201);
 	}
-	// A second click prepares no other secret, so the secret that was shown first stays valid.
+	// A second click prepares no further secret, so the secret that was shown first stays valid.
 	await shop.browser.submit(`${shop.keys}/secret`, {});
 	assert.match((await shop.browser.open(shop.keys)).text, /A new secret is prepared already/);
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "again")).status, 201);

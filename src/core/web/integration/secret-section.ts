@@ -1,5 +1,5 @@
-// The section with the signing secret of a shop or a partner, and the four steps to replace it. No callback is lost if
-// the steps are done in this order.
+// Shows the signing secret of a shop or a partner, and the four steps to replace it. No callback is lost if the steps
+// are done in this order.
 
 import type { Result } from "../../domain/fault.ts";
 import type { ReceiverKind } from "../../domain/receiver.ts";
@@ -45,7 +45,7 @@ export function issuedOnce({ key, secret }: Issued): Html {
 			API_KEY_VARIABLE,
 			key,
 		)}${shown(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret)}${
-			// If a secret comes without a key, it is prepared and not active yet.
+			// A secret without a key is only prepared and not active yet.
 			key === null
 				? html`<p class="small">It is prepared, not active. Add it to your receiver beside the old one, then activate it below.</p>`
 				: null
@@ -58,7 +58,7 @@ type SecretVerb = "activate" | "discard" | "end";
 
 type SecretWords = Readonly<Record<SecretState, readonly [tone: ui.Tone, word: string, meaning: string]>>;
 
-/** Words for the state of a secret. A partner signs no requests to us, so its secrets only sign callbacks. */
+/** Words for the state of a secret. A partner signs no requests to the network, so its secrets only sign callbacks. */
 const SECRET_WORDS: Readonly<Record<ReceiverKind, SecretWords>> = {
 	shop: {
 		active: ["good", "Active", "Signs callbacks. Accepted in your requests."],
@@ -112,7 +112,7 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 
 interface SecretChange {
 	state: SecretState;
-	/** Changes the secret. `ownerId` is the public id of the programme or partner. */
+	/** Changes the secret of the programme or partner with the public id `ownerId`. */
 	work(deps: WebDeps, ownerId: string, secretId: string, actor: SignedInPerson): Promise<Result<unknown>>;
 	look: ui.Button;
 	message: string;
@@ -157,8 +157,8 @@ const HINTS: Readonly<Record<ReceiverKind, string>> = {
 };
 
 /**
- * Returns the section, or null if the receiver has no secret yet. `prepared` is a secret that was prepared by this request
- * and is shown once.
+ * Returns the section, or null if the receiver has no secret yet. `prepared` is a secret that this request has
+ * prepared and that is shown once.
  */
 export async function secretSection(
 	c: WebContext,
@@ -170,7 +170,6 @@ export async function secretSection(
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
 	const { receiver_id: receiverId } = called.columns;
-	// Secrets that are still accepted.
 	const secrets = await findUsableSecrets(db, [receiverId], nowMs);
 	if (secrets.length === 0) return null;
 	const isAccepted = await isActiveAccepted(db, receiverId);
@@ -178,8 +177,8 @@ export async function secretSection(
 	const isUnderWay = states.has("prepared") || states.has("replaced");
 	const action = `${called.secretsPath}/secret${queryHere(c)}#secret`;
 	const isActivated = states.has("replaced") && !states.has("prepared");
-	// Each value says whether a step is done, in the order of the steps. The second step is done when the
-	// receiver has accepted a callback with the new secret.
+	// Each value says whether one step is done, in the order of the steps. The second step is done when the receiver has
+	// accepted a callback with the new secret.
 	const areDone = [isUnderWay, isActivated && isAccepted, isActivated, false];
 	const test = called.kind === "shop" ? "test conversion" : "test callback";
 	const seen = isAccepted
@@ -254,7 +253,7 @@ function secretPart({ secretsPath }: CalledPages): FormPart {
 	return { path: secretsPath, part: "secret" };
 }
 
-/** Returns the action that prepares a secret. `show` answers with the page on which the secret is shown once. */
+/** Returns the action that prepares a secret. `show` responds with the page that shows the secret once. */
 export function prepareNext(
 	show: (c: WebContext, deps: WebDeps, secret: string) => Promise<Response>,
 ): (c: WebContext, deps: WebDeps) => Promise<Response> {

@@ -1,4 +1,4 @@
-// The tab "Check a signature". A pasted request is not stored.
+// Shows the tab "Check a signature". A pasted request is not stored.
 
 import { rebuildRequest, type SentRequest } from "../../domain/callback-request.ts";
 import { refuse } from "../../domain/fault.ts";
@@ -36,7 +36,7 @@ const FORM = declareForm({
 	},
 });
 
-/** The attempt whose page linked to this check. */
+/** Attempt from whose page the reader opened this check. */
 interface OpenedFrom {
 	deliveryId: string;
 	attempt: ListedAttempt;

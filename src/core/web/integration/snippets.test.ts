@@ -47,7 +47,7 @@ test("each example is at most a page long, contains no secret, and has the netwo
 		const filled = fillIn(text, { publicUrl: PUBLIC_URL, brand: "Acme-Net" });
 		doesNotMatch(filled, /X-Service|X_SERVICE|"Service"|ringback\.example/i, what);
 		match(filled, /X-Acme-Net-|HTTP_X_ACME_NET_|brand: "Acme-Net"/, what);
-		// Every sender contains the service's address. All Node examples contain it, because they install their
+		// Every sender contains the service's address. The examples for Node all contain it, because they install their
 		// library from there.
 		equal(filled.includes(PUBLIC_URL), role === "sender" || language === "node", what);
 	}

@@ -1,4 +1,4 @@
-// The section "Test conversion". It sends a test conversion, and moves the newest one to its next status. The
+// Shows the section "Test conversion". It sends a test conversion, and moves the newest one to its next status. The
 // results of its callbacks appear while the page is open.
 
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
@@ -25,7 +25,7 @@ import { type FormPart, finish } from "./frame.ts";
 
 const SECTION = "test";
 
-/** Returns the section "Test conversion". `isNext` highlights its button as the next step. */
+/** Returns the section "Test conversion". `isNext` highlights the button as the next step. */
 export function testSection(view: CallbacksView, isNext: boolean): Html {
 	return ui.section({
 		id: SECTION,
@@ -117,8 +117,8 @@ function walkForms(
 }
 
 /**
- * Shows the results that `ringback listen` reported from a developer's machine. Callbacks to the saved URL
- * are listed separately.
+ * Shows the results that `ringback listen` reported from a developer's machine. Another table lists callbacks to the
+ * saved URL.
  */
 function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 	return ui.dataTable<StoredLocalAnswer>({

@@ -196,7 +196,7 @@ function brandHint({ brand, isBrandChosen }: NetworkFace): Content {
 	return html`As in <code>${shown}</code>. Leave empty to use the name.`;
 }
 
-/** Warns that the brand becomes permanent, or explains why it cannot be changed any more. */
+/** Warns that the brand becomes permanent, or explains why it can no longer be changed. */
 function brandNote({ brand, brandState, hasSample }: NetworkFace): Html {
 	const name = html`<code>${headerNames(brand).signature}</code>`;
 	switch (brandState) {
@@ -223,7 +223,7 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 	const { brand, timeZone, ...others } = typed;
 	const { brandState } = c.get("network");
 	const chosen = brandState === "open" ? { brand } : {};
-	// A form that was opened before there was a time zone does not send one.
+	// A form that was opened before the network had a time zone sends no time zone.
 	const zone = timeZone === "" ? {} : { timeZone };
 	const input = { ...(isFirst === "" ? { ...others, ...zone } : { name: typed.name }), ...chosen };
 	const changed = await changeNetwork(deps, actorOf(c), input);
@@ -263,12 +263,12 @@ function programmeBody(c: WebContext, first: string | undefined): Html {
 	);
 }
 
-// The button "Try it with a sample programme". It makes a programme with an API key in one click, and leads
-// to Integration, which shows the key once. It is offered until the first programme exists.
+// The button "Try it with a sample programme" makes a programme with an API key in one click, and leads to
+// Integration, which shows the key once. The button is offered until the first programme exists.
 
 /**
- * Returns the button for a sample programme, or null if no brand was chosen yet. The snippets of the sample show
- * header names, which should be the network's own.
+ * Returns the button for a sample programme. Returns null before a brand was chosen, because the snippets of the
+ * sample show header names, which should be the network's own.
  */
 export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;
@@ -291,7 +291,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 		const path = first === undefined ? NETWORK_PATH : paths.integrationPath(first);
 		return leadTo(c, path, "There is a programme already. Try it with this one.", "info");
 	}
-	// The cached network is dropped, because it does not know of the sample programme yet.
+	// The cached settings are dropped, because they were read before the sample programme existed.
 	deps.network.forget();
 	c.set("network", await deps.network.read());
 	const { programme, issued } = opened.value;
@@ -327,7 +327,7 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return leadTo(c, path, text);
 }
 
-// The current logo, and the forms to replace or remove it.
+// Shows the current logo, and the forms to replace or remove it.
 
 function logoSection(c: WebContext, { logo }: NetworkFace): Html {
 	const remove = { action: paths.REMOVE_LOGO_PATH, label: "Remove", isSmall: true };

@@ -132,7 +132,7 @@ test("the brand can be chosen, with a warning, until a programme has a key", asy
 	const fixed = await staff.open("/network");
 	assert.doesNotMatch(fixed.text, /name="brand"/);
 	assert.match(fixed.text, /X-Acme-Signature<\/code>\. The brand cannot be changed any more/);
-	// This request comes from a form that was opened before the brand became permanent.
+	// This form was opened before the brand became permanent.
 	await staff.submit("/network", { ...SAVED, brand: "Other" });
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme");
 });

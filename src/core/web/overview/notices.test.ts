@@ -143,7 +143,7 @@ test("permanently failed callbacks stay on the badge and the overview until they
 	const [, , later = 0, ...lost] = await addDeliveries(site.store, programme, ...Array(5).fill(START_MS));
 	const [one = 0, two = 0] = lost;
 	for (const id of [one, two]) await failForGood(site, id);
-	// The notice has ended, because a later callback succeeded. The banner is therefore gone.
+	// A later callback succeeded and ended the notice, so the banner is gone.
 	await addNotice(site, programme, { ended_at_ms: START_MS, ended_by: "success", failures: 2 });
 	const text = await look();
 	assert.match(text, /2 callbacks<\/a> failed permanently<\/strong> and were not resent\./);

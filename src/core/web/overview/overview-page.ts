@@ -1,6 +1,5 @@
-// The page /programmes/:id/overview. It shows conversions that wait for a decision, counts and amounts by
-// status, and the health of callbacks. It also lists the notices of when callbacks failed and recovered, with
-// the cause and the recipients of mails.
+// Shows the page /programmes/:id/overview: conversions that wait for a decision, counts and amounts by status, the
+// health of callbacks, and the notices of when callbacks failed and recovered.
 
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
@@ -53,7 +52,7 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const failed = await countFailed(db, programme.receiver_id);
-	// A new programme has no conversions at all, not even tests.
+	// A programme is new if it has no conversions, not even tests.
 	const isNew = failed === 0 && !(await hasConversions(db, programme.id));
 	return answerPage(c, {
 		title: "Overview",
@@ -199,7 +198,7 @@ function callbacksPart(c: WebContext, health: CallbackHealth): Html {
 }
 
 /**
- * Shows the list of notices. It is left out if there are no notices and no Postback URL, because then no
+ * Shows the list of notices. The list is left out if there are no notices and no Postback URL, because then no
  * callback can fail.
  */
 async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {

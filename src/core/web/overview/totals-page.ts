@@ -1,6 +1,5 @@
-// The page /totals, which shows staff the sums of all programmes over the last days. Its tables and charts of
-// counts and amounts, by day and by status, are also used by other pages. The figures come from the last
-// background count.
+// Shows the page /totals, on which staff see the sums of all programmes over the last days. Other pages use its tables
+// and charts of counts and amounts, too. The figures come from the last background count.
 
 import {
 	type CountLook,
@@ -100,13 +99,15 @@ function numbers({ currencies, callbacks }: NetworkTally): Html {
 	]);
 }
 
-/** Shows a count. If there is none yet, shows a placeholder that is reloaded until the count is done. */
+/**
+ * Shows a count that is made in the background. Before the first count is done, a placeholder is shown and reloaded.
+ */
 export function countedPart<Count extends { countedAtMs: number }>(
 	href: string,
 	{ count, isCounting }: CountLook<Count>,
-	/** Renders the count. `counted` is a sentence that says when the count was made. */
+	/** Renders the count. `counted` is a sentence that says when the figures were counted. */
 	show: (count: Count, counted: Html) => Content,
-	/** `isInside` is true if the caller already renders a section around this part. `id` is unique on the page. */
+	/** `isInside` is true if the caller already renders a section around this part. `id` must be unique on the page. */
 	{ id = "totals", isInside = false }: { id?: string; isInside?: boolean } = {},
 ): Html {
 	const waiting = ui.emptyState({
@@ -137,7 +138,7 @@ export const STATUS_COLOURS = {
 /** Statuses in the chart. Expired conversions were never confirmed, so only the table shows them. */
 const CHART_STATUSES = ["APPROVED", "RECORDED", "REVERSED", "REJECTED", "PARKED"] as const;
 
-/** The present time, and the zone that decides which day it is. */
+/** Present time, and the zone that decides which day it is. */
 interface Today {
 	nowMs: number;
 	zone: string;
@@ -158,7 +159,7 @@ export function statusChart(counts: DayCounts, dayCount: number, today: Today): 
 	});
 }
 
-/** Returns the numbers of the last `count` days. The last one is today. */
+/** Returns the numbers of the last `count` days, the last of which is today. */
 function lastDays(count: number, { nowMs, zone }: Today): number[] {
 	const today = dayNumberIn(nowMs, zone);
 	return Array.from({ length: count }, (_, index) => today - count + 1 + index);
@@ -177,7 +178,7 @@ const STATUS_ROWS: readonly (readonly [status: Status, hint: string])[] = [
 export function moneyTable(
 	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>,
 	/**
-	 * Returns the address of the list for a status. If it is not given, each row shows its currency instead of
+	 * Returns the address of the list for a status. If this function is left out, rows show their currency instead of
 	 * the explanation.
 	 */
 	hrefOf?: (status: Status) => string,

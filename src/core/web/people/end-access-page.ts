@@ -1,6 +1,6 @@
-// The page that asks for confirmation before a person's access ends. It lists what ends, and the API keys
-// that the person issued. All keys are ticked and end as well. A key should be unticked only if the shop's
-// systems still need it and the person has no copy.
+// Asks for confirmation before a person's access ends. The page lists what ends, and the API keys that the person
+// issued. All keys are ticked and end as well. A key should be unticked only if the shop's systems still need it and
+// the person has no copy.
 
 import { showKey } from "../../domain/action.ts";
 import { showToken } from "../../domain/api-token.ts";
@@ -29,7 +29,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 	const isStaff = programme === null && person.kind === "staff";
 	const isHere = programme !== null && (await findRole(db, programme.id, person.id)) !== undefined;
 	if (!isStaff && !isHere) {
-		// Staff see every programme but belong to none, so they have none to leave.
+		// Staff see every programme but belong to none, so they cannot leave one.
 		if (!isLeaving || programme === null) return answerError(c, "not_found");
 		return page.leadTo(c, peoplePath(programme.public_id), "You are not in this programme.", "info");
 	}
@@ -89,7 +89,7 @@ function listEndings({ sessions, links, secrets, keys, tokens }: EndingPreview):
 	return html`<ul class="points">${points}</ul>`;
 }
 
-/** Shows the API keys of a person, with a box for each that is to be revoked. */
+/** Shows the API keys of a person, with a box for each key that is to be revoked. */
 export function keyTable(keys: readonly IssuedApiKey[], namesProgramme: boolean): Html | null {
 	if (keys.length === 0) return null;
 	return ui.dataTable<IssuedApiKey>({

@@ -1,8 +1,7 @@
-// The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people), or the staff
-// (/people). The page lists who has joined and who has an open invitation, and has a form to invite others.
-// Owners and staff invite people, change roles and remove people. Everybody else in a programme only sees the
-// list. All people of a partner have the same rights. The forms of a partner's page are handled in
-// modules/partners/web/people-page.ts.
+// Shows the people of a programme (/programmes/:id/people), of a partner (/partner/:id/people), or the staff
+// (/people). The page lists who has joined and who has an open invitation, and has a form to invite others. Owners and
+// staff invite people, change roles and remove people. Everybody else in a programme only sees the list. All people of
+// a partner have the same rights. modules/partners/web/people-page.ts handles the forms of a partner's page.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
@@ -145,9 +144,7 @@ function sayEnded({ email, name }: { email: string; name: string }, ended: Ended
 	return `${name === "" ? email : name}'s access ended${text === null ? "" : `: ${text}`}.`;
 }
 
-/**
- * Returns the text on the form that says how an invited person gets the link. Only staff see the link itself.
- */
+/** Returns the text on the form that says how an invited person gets the link. Only staff see that link. */
 export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail
@@ -235,10 +232,7 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 	});
 }
 
-/**
- * Reads the people to list. The list of a programme or partner includes people who were invited and have not
- * joined yet.
- */
+/** Reads the people to list. A programme or partner also lists people who were invited and have not joined yet. */
 async function peopleHere(
 	c: WebContext,
 	{ store, clock }: WebDeps,
@@ -274,7 +268,7 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 		if (person.publicId === selfId && partner !== undefined) return [];
 		if (person.publicId === selfId && kind !== "staff" && !mustStay(person)) return [LEAVE];
 		if (!mayManage) return [];
-		// Staff create password links for others, but nobody can create one for themselves.
+		// Staff create password links for others, but not for themselves.
 		const mayLink = !person.hasPassword || (kind === "staff" && person.publicId !== selfId);
 		const mayEnd = !mustStay(person) && person.deactivatedAtMs === null;
 		const end = endAction(person, isOfStaff ? "staff" : partner);
@@ -296,7 +290,7 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
-			// Staff see which of their colleagues have an authenticator. Owners do not see this about their people.
+			// Staff see which of their colleagues have an authenticator. Owners do not see this of their people.
 			...(programme === undefined
 				? [state, ...(isOfStaff ? [{ title: "Authenticator", cell: authenticatorState }] : [])]
 				: [
@@ -368,11 +362,11 @@ interface PersonAction extends ui.Button {
 	action: string;
 	/** True if the button leads to a confirmation page first (end-access-page.ts). */
 	asksFirst?: true;
-	/** Address of a page elsewhere, to which the button leads. */
+	/** Address of another page to which the button leads. */
 	href?: string;
 }
 
-/** Returns the button with which staff open the page that exports and erases the person's data. */
+/** Returns the button that leads staff to the page on which they export and erase the person's data. */
 function dataAction({ publicId, email }: ListedPerson): PersonAction {
 	return {
 		action: "",
@@ -398,7 +392,7 @@ function endAction(
 	const [verb, label] = group === "staff" ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
 	const end = { action: `${publicId}/${verb}`, tone: "danger" } as const;
 	if (id === null) {
-		// An invited person has no role yet, so only the invitation ends.
+		// An invited person has no role yet, so removing them only withdraws the invitation.
 		return {
 			...end,
 			label: "Withdraw",

@@ -35,7 +35,7 @@ test("an owner does not see the link of an invited person, because it gives acce
 		const renewed = await browser.submit(`${path}/${id}/link`, {});
 		assert.equal(renewed.status, 200);
 		assert.doesNotMatch(renewed.text, LINK);
-		// Staff see the link and may hand it over to the person.
+		// Staff see the link and may give it to the person.
 		const again = /people\/(lnk_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
 		assert.match((await staff.submit(`${path}/${again}/link`, {})).text, LINK);
 	}
@@ -191,7 +191,7 @@ test("an address gets at most five invitations an hour including renewals, and a
 		/Several mails were sent to this address within an hour.*try again in 47 minutes/,
 	);
 	assert.equal(site.mailbox.length, 5);
-	// The refused invitation does not count towards the limit of fifty.
+	// The refused invitation does not count towards the limit of fifty mails.
 	for (let sent = 5; sent < 50; sent += 1) assert.equal((await invite(newEmail("shop"))).status, 200);
 	assert.match(
 		(await invite(newEmail("shop"))).text,

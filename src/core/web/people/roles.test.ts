@@ -253,7 +253,7 @@ interface Shop {
 	programme: Programme;
 	path: string;
 	owner: Person;
-	/** Browser of the owner, or of a member of staff, as the test chose. */
+	/** Browser of the owner or of a member of staff, whichever the test chose. */
 	browser: Browser;
 }
 

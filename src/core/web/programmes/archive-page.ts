@@ -1,4 +1,4 @@
-// The page that asks staff before a programme is archived, and the form that resumes it.
+// Asks staff for confirmation before a programme is archived, and handles the forms that archive and resume it.
 
 import { archiveProgramme, resumeProgramme, sayOpen } from "../../programmes/archive.ts";
 import { hasOpenConversion } from "../../store/queries/programme-list.ts";
@@ -85,7 +85,7 @@ export function archiveSection({ public_id: id, archived_at_ms: archivedAtMs }: 
 	});
 }
 
-/** Returns the message on pages of an archived programme, or null. */
+/** Returns the message for pages of an archived programme. Returns null if the programme is not archived. */
 export function archivedMessage({ archived_at_ms: archivedAtMs }: Programme): Content {
 	if (archivedAtMs === null) return null;
 	return ui.message(

@@ -1,5 +1,5 @@
-// The page /programmes/keys. Staff issue API keys for many programmes at once. The keys are in a file that is
-// downloaded once, because only their hashes are stored.
+// Shows the page /programmes/keys, on which staff issue API keys for many programmes at once. The keys are in a file
+// that is downloaded once, because only their hashes are stored.
 
 import { csvFile } from "../../conversions/csv-file.ts";
 import { dayIn } from "../../domain/zone-day.ts";

@@ -74,7 +74,7 @@ test("a list of programmes gets keys as a whole or not at all, and those that ha
 		linesOf(answer.text).map(([name]) => name),
 		[first.name],
 	);
-	// After its only key is revoked, the programme gets another one, and keeps its secret.
+	// After its only key was revoked, the programme gets a new key but keeps its secret.
 	ok((await revokeKey(site.deps, second.public_id, issued.value.keyId, COMMAND_LINE)).ok);
 	const other = await staff.submit("/programmes/keys", { programmes: "Second" });
 	const [[, , , , key, secret] = []] = linesOf(other.text);

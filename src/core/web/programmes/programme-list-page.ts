@@ -1,6 +1,5 @@
-// The page /programmes. Staff see all programmes with a search, and above them those with failing callbacks,
-// the worst first. People of a shop see their own programmes. A person with a single programme is redirected
-// to it.
+// Shows the page /programmes. Staff see all programmes with a search, and above them those with failing callbacks, the
+// worst first. People of a shop see their own programmes. A person with a single programme is redirected to it.
 
 import { type ListedProgramme, listProgrammes, WAITING_COUNTED } from "../../store/queries/programme-list.ts";
 import { ask } from "../ask.ts";
@@ -65,7 +64,10 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 	});
 }
 
-/** Returns the page that a person with nothing to choose from is led to: that of the only programme, or of a partner. */
+/**
+ * Returns the page for a person who has nothing to choose from, which is that of their only programme or of a partner.
+ * Returns null for everybody else.
+ */
 function findLanding({ kind, partners }: Viewer, rows: readonly ListedProgramme[]): string | null {
 	const [only, ...others] = rows;
 	if (kind !== "staff" && only !== undefined && others.length === 0) return paths.overviewPath(only.publicId);
@@ -112,7 +114,7 @@ const NOT_INVITED: ui.EmptyState = {
 	text: "You were not added to a programme yet, or you were removed. Ask the network's staff to invite you.",
 };
 
-/** Says that the network has no programme. `sample` is the button for a sample programme. */
+/** Returns the message for a network without programmes. `sample` is the button for a sample programme. */
 function noProgrammes(sample: Html | null): ui.EmptyState {
 	return {
 		isAlone: true,

@@ -19,7 +19,7 @@ import {
 
 const STAFF_FORM = {
 	name: "Renamed",
-	// A decimal comma is accepted as well.
+	// Rates may be typed with a decimal comma.
 	commissionRate: "9,25",
 	feeRate: "3",
 	approvalDays: "45",
@@ -158,7 +158,7 @@ test("staff and owners read on the settings which rates applied when, and develo
 		const browser = await site.signIn(await site.addPerson(programme, role));
 		assert.doesNotMatch((await browser.open(path)).text, /Rates over time/);
 	}
-	// The programme is older than its history, as after an upgrade.
+	// The programme is older than its history of rates, as after an upgrade from a version without a history.
 	await site.store.db.updateTable("programmes").set({ created_at_ms: 1 }).execute();
 	assert.match((await owner.open(path)).text, /Earlier rates are not on record/);
 });

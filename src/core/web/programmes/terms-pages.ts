@@ -1,6 +1,6 @@
-// The terms of a programme. On /programmes/new, staff enter the terms and the owner's email address, and get
-// the link with which the owner joins. On /programmes/:id/settings, owners and staff change the terms, and
-// everybody else reads them.
+// Shows the terms of a programme. On /programmes/new, staff enter the terms and the owner's email address, and get the
+// link with which the owner joins. On /programmes/:id/settings, owners and staff change the terms, and everybody else
+// reads them.
 
 import {
 	BASKET_RULES,
@@ -58,8 +58,8 @@ type TypedTerms = Readonly<Partial<Record<keyof terms.Terms, string>>>;
 const RATE = { inputMode: "decimal", hint: "Of the basket value.", isRequired: true } as const;
 
 /**
- * Form with the terms. Optional and folded fields are not marked as required, because browsers would refuse
- * to send the form without them. The use case checks all fields.
+ * Form with the terms. Optional and folded fields are not marked as required, because browsers would refuse to send
+ * the form while these are empty. The use case checks all fields.
  */
 const TERMS_FORM = declareForm({
 	/**
@@ -67,7 +67,7 @@ const TERMS_FORM = declareForm({
 	 * makes one programme.
 	 */
 	programmeId: HIDDEN,
-	/** Terms with which the form was opened. Only fields that differ from them are saved. */
+	/** Terms as they were when the form was opened. Only fields that differ from these are saved. */
 	shown: HIDDEN,
 	name: { label: "Name", isRequired: true },
 	email: {
@@ -176,7 +176,7 @@ function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 	};
 }
 
-/** Returns the value of a field for a fixed amount, which is empty if there is none. */
+/** Returns the value of a field for a fixed amount. Empty if the amount is zero. */
 function writeFixed(amount: string): string {
 	return isZero(amount) ? "" : amount;
 }
@@ -186,7 +186,7 @@ function rateRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Co
 	return html`<div class="form-grid">${fields("commissionRate", "commissionFixed")}</div><div class="form-grid">${fields("feeRate", "feeFixed")}</div>${fields("eventRates")}`;
 }
 
-/** Sentence that is shown wherever people decide about parking or read about it. */
+/** Sentence about unconfirmed pixel sales, shown wherever people decide about parking or read about it. */
 const PIXEL_WORTH =
 	"Anyone can call the pixel: its address is in the shop's page, so a pixel call by itself proves nothing.";
 
@@ -198,12 +198,15 @@ function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fie
 	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale. It is never approved automatically unless the shop's server confirms the order: review and approve the others by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
 }
 
-/** Shows the rule for the basket value over the whole width, because its sentences are long. Its help for shops is the page "From order to money". */
+/**
+ * Shows the rule for the basket value over the whole width, because its sentences are long. The page "From order to
+ * money" explains it to shops.
+ */
 function basketRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
 	return fields("basketRule", "basketNote");
 }
 
-/** Fields that are folded, unless one of them has a fault. */
+/** Fields in the folded part of the form, which is open only if one of them has a fault. */
 const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
 const FIXED_RATES = ["commissionFixed", "feeFixed", "eventRates"] as const;
 
@@ -273,8 +276,8 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	const { programme, owner } = opened.value;
 	const text = `${programme.name} is created.`;
 	if (owner === null) return leadTo(c, integrationPath(programme.public_id), text);
-	// The response is the page of people instead of a redirect, because it contains the owner's link, which is
-	// shown only once.
+	// The response is the page of people and not a redirect, because it contains the owner's link, which is shown only
+	// once.
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	c.set("flash", { tone: "good", text });

@@ -1,4 +1,4 @@
-// Signing in with the company's account. /sign-in/company leads to the identity provider, which sends the browser
+// Handles sign-in with the company's account. /sign-in/company leads to the identity provider, which sends the browser
 // back to /sign-in/company/return.
 
 import type { Fault } from "../../domain/fault.ts";
@@ -39,7 +39,10 @@ export async function returnFromProvider(c: WebContext, deps: WebDeps): Promise<
 	return c.redirect(paths.ownPath(finished.value.next) ?? paths.START_PATH, 303);
 }
 
-/** Lets staff know on System that the provider could not be used. Other refusals are the visitor's own. */
+/**
+ * Reports to staff, on the System page, that the provider could not be used. Refusals that the visitor caused are not
+ * reported.
+ */
 function reportUnavailable(
 	{ installation }: Pick<WebDeps, "installation">,
 	{ provider }: NonNullable<WebDeps["companySignIn"]>,

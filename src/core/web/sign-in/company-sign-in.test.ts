@@ -31,7 +31,7 @@ import {
 const LABEL = "Sign in with Acme";
 const START = "/sign-in/company";
 const RETURN = "/sign-in/company/return";
-/** Name of the person's account at the provider. It is not an address, because only the claims count. */
+/** Name of the person's account at the provider. The name is not an email address, because only the claims count. */
 const ACCOUNT = "sam";
 
 const FOR_EVERYONE = { isRequiredForStaff: false, isForEveryone: true };
@@ -294,7 +294,7 @@ describe("sign-in with the company's account", () => {
 		const invited = newEmail("shop");
 		const created = await createPerson(site.deps, { email: invited, kind: "shop" });
 		assert.ok(created.ok);
-		// The partner's person was signed in by their invitation.
+		// The partner's person was signed in when they accepted their invitation, so that session is removed first.
 		await site.store.db.deleteFrom("sessions").execute();
 		await site.store.db.deleteFrom("audit_entries").execute();
 		const answers: string[] = [];

@@ -1,5 +1,5 @@
-// Signing in and out. /sign-in asks for the email address and the password, /sign-in/code asks for the code
-// of an authenticator, and /forgot-password sends a link by mail.
+// Handles signing in and out. /sign-in asks for the email address and the password, /sign-in/code asks for the code of
+// an authenticator, and /forgot-password sends a link by mail.
 
 import { isExecutable, OWN_COMMAND } from "../../../shipped-files.ts";
 import type { CompanySignIn } from "../../people/deps.ts";
@@ -15,7 +15,7 @@ import { button, codeBlock, type Html, html, linkButton, message } from "../ui.t
 const EMAIL: FormField = { label: "Email", type: "email", autocomplete: "username", isRequired: true };
 
 const SIGN_IN_FORM = declareForm({
-	/** Path of the page that the visitor requested, or empty for the start page. */
+	/** Path of the page that the visitor requested. Empty for the start page. */
 	next: HIDDEN,
 	email: EMAIL,
 	password: { label: "Password", type: "password", autocomplete: "current-password", isRequired: true },

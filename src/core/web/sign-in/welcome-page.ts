@@ -1,4 +1,4 @@
-// The page /welcome/:token, which every one-time link opens. It creates the first staff account, lets an
+// Shows the page /welcome/:token, which every one-time link opens. The page creates the first staff account, lets an
 // invited person join, adds a programme to an account, confirms a new email address, or sets a new password.
 
 import type { Fault } from "../../domain/fault.ts";
@@ -44,7 +44,7 @@ export async function showWelcome(c: WebContext, deps: WebDeps): Promise<Respons
 	if (!found.ok) return showDeadLink(c, found.fault);
 	const parts = partsOf(found.value, titleOf(c.get("network")), deps.companySignIn);
 	const { title, lead, asks, email, name, button, passwordLabel: label = "Password" } = parts;
-	// Whoever has the link can set the password, so they may also see what ends with the old one.
+	// Anybody who has the link can set the password, so they may also see which API tokens end with the old one.
 	const tokens = found.value.kind === "password" ? await endingTokens(c, deps, found.value.person.id) : null;
 	const form = FORM.show(c, {
 		action: paths.welcomePath(encodeURIComponent(token)),
@@ -97,7 +97,7 @@ async function redirectAfterLink(
 	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), text);
 }
 
-/** Returns the page on which the person starts. */
+/** Returns the address of the person's first page. */
 function startOf({ purpose, place }: AcceptedSignInLink): string {
 	if (place === null) return purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
 	if (place.kind === "partner") return paths.earningsPath(place.partner.public_id);
@@ -108,8 +108,8 @@ function startOf({ purpose, place }: AcceptedSignInLink): string {
 }
 
 /**
- * Signs the person in with the password that they have just chosen. If they have an authenticator, its code
- * is still required. `text` is the message about what has happened. It is shown even if the sign-in fails.
+ * Signs the person in with the password that they have just chosen. If they have an authenticator, its code is still
+ * required. `text` is a message about what has happened, and is shown even if the sign-in fails.
  */
 async function signInWithNewPassword(
 	c: WebContext,
@@ -137,9 +137,9 @@ interface Parts {
 	title: string;
 	lead: Content;
 	asks: readonly ("email" | "name" | "password")[];
-	/** Email address that the page shows, if it does not ask for one. */
+	/** Email address that the page shows. Left out if the page asks for the address. */
 	email?: string;
-	/** Name that is already stored. */
+	/** Stored name of the person. */
 	name?: string;
 	passwordLabel?: string;
 	button: string;
@@ -218,7 +218,7 @@ function sayOffered(
 	};
 }
 
-/** Names the colleague who invites, because the reader may know them and not the programme or the network. */
+/** Names the colleague who invites, because the reader may know the colleague but not the programme or the network. */
 function sayInviter(inviter: string | null): Content {
 	if (inviter === null) return null;
 	return html` The invitation comes from <strong class="break">${inviter}</strong>.`;
@@ -230,13 +230,13 @@ function sayWhatPasswordIsFor({ kind }: Person, companySignIn: CompanySignIn | n
 		: "Choose a password to sign in.";
 }
 
-/** Shows the email address. A hidden field passes it to password managers. */
+/** Shows the email address, and passes it to password managers in a hidden field. */
 function knownEmail(email: string): Content {
 	return html`<div class="field"><p class="small soft">Email</p><p class="break"><strong>${email}</strong></p>
 		<input type="text" name="username" value="${email}" autocomplete="username" hidden></div>`;
 }
 
-/** Says that the link is not valid. It no longer exists, so the page cannot say what it was for. */
+/** Says that the link is not valid. The page cannot say what the link was for, because its row is gone. */
 function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
 	const body = html`<p>${detail}</p>
 		<p>${linkButton({ label: "Go to sign-in", href: paths.SIGN_IN_PATH, tone: "primary" })}</p>

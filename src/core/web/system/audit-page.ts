@@ -1,5 +1,5 @@
-// The page /system/audit with the audit log of the whole installation. It can be searched by person, action,
-// programme and period, and exported as a CSV file.
+// Shows the page /system/audit with the audit log of the whole installation. The log can be searched by person,
+// action, programme and period, and exported as a CSV file.
 
 import { originOf } from "#modules/jobs/web/job-page.ts";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
@@ -89,8 +89,8 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 
 export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { asked, filter } = await askAudit(c, deps);
-	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which filter is
-	// invalid.
+	// An unfiltered file could be mistaken for a filtered one. If a filter is invalid, the page is shown instead and
+	// names that filter.
 	if (!asked.isUnderstood) return showAudit(c, deps);
 	const { store, clock } = deps;
 	const { timeZone: zone } = c.get("network");
@@ -165,8 +165,8 @@ function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
 }
 
 /**
- * Shows the name of the thing or person that the entry is about, with a link if it has a page. If it no
- * longer exists, shows its id.
+ * Shows the name of the thing or person that the entry is about, with a link to its page if there is one. If the thing
+ * no longer exists, its id is shown.
  */
 function subjectOf(
 	subject: string,

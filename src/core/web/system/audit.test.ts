@@ -14,7 +14,7 @@ interface Filled {
 	programme: Programme;
 }
 
-/** Opens a site whose audit log has entries on four days, in addition to those of the sign-in. */
+/** Opens a site whose audit log has entries on four days, besides those of the sign-in. */
 async function fill(t: Parameters<typeof openTestSite>[0]): Promise<Filled> {
 	const site = await openTestSite(t);
 	const mira = await site.addStaff("mira@network.example");
@@ -147,7 +147,7 @@ test("a long log is shown in pages, and the file has all entries, written in bat
 	const second = await staff.open(next.replaceAll("&amp;", "&"));
 	assert.match(second.text, /change 2049\./);
 	assert.doesNotMatch(second.text, /1,000 entries/);
-	// No single index has both filters, so a count could read the whole log.
+	// Counting could read the whole log, because no single index has both filters.
 	const narrowed = `/system/audit?action=programme.changed&person=${encodeURIComponent(mira.email)}`;
 	assert.doesNotMatch((await staff.open(narrowed)).text, /1,000 entries/);
 	assert.match((await staff.open("/system/audit?action=key.issued")).text, /<strong>2 entries<\/strong>/);

@@ -1,5 +1,5 @@
-// The page /system/resend, on which staff send failed callbacks again. They choose a period, and one
-// programme or all of them. A preview shows how many callbacks would be sent.
+// Shows the page /system/resend, on which staff send failed callbacks again. They choose a period, and one programme
+// or all of them. A preview shows how many callbacks would be sent.
 
 import { minuteMs } from "../../domain/zone-day.ts";
 import { isKnownOwner } from "../../programmes/receivers.ts";
@@ -18,7 +18,7 @@ type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const PROGRAMMES_SHOWN = 100;
 const BAD_TIME = "Enter a day and a time, such as 2026-03-01 02:30.";
-/** The last moment that a Date can have. */
+/** Latest time that a Date can have. */
 const LAST_MS = 8_640_000_000_000_000;
 
 const NOT_UNDERSTOOD = ui.emptyState({
@@ -72,7 +72,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 	});
 }
 
-/** Returns messages about what was typed, by field. An empty form has none. */
+/** Returns messages about invalid input, by field. Returns none for an empty form. */
 async function findProblems(
 	{ store }: WebDeps,
 	{ from, to, programme }: Typed,
@@ -94,8 +94,8 @@ async function findProblems(
 
 export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
-	// The period ends at the time of the preview. A callback that fails again after it is therefore not sent a
-	// second time.
+	// The period ends at the time of the preview, so a callback that is resent and fails again is not sent a second
+	// time.
 	const untilMs = Math.min(Number(asOfMs) || 0, deps.clock.nowMs());
 	const { found, span } = await findFailed(deps, typed, c.get("network").timeZone, untilMs);
 	const order = { receivers: found, actor: actorOf(c) };
@@ -112,7 +112,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	return leadTo(c, path, text, tone);
 }
 
-/** Finds the programmes with callbacks that failed in the period. If a time is invalid, it finds none. */
+/** Finds the programmes with callbacks that failed in the period. Finds none if a time is invalid. */
 async function findFailed({ store }: WebDeps, { from, to, programme }: Typed, zone: string, nowMs: number) {
 	const fromMs = minuteMs(from, zone) ?? LAST_MS;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone) ?? 0);

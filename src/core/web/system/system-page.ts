@@ -1,6 +1,6 @@
-// The page /system, which shows staff the health of the installation. Problems come first, such as late
-// chores and processes that stopped reporting. The queue, mail and disk space follow. Staff hold and release
-// all callbacks here.
+// Shows the page /system, on which staff see the health of the installation. Problems come first, such as late chores
+// and processes that stopped reporting. The queue, mail and disk space follow. Staff hold and release all callbacks
+// here.
 
 import { lastMailFailure, type WatchedState } from "../../../watch/checks.ts";
 import { sayBytes } from "../../domain/bytes.ts";
@@ -244,7 +244,7 @@ function schemaWords({ version, known }: WatchedState["schema"]): string {
 		: `Version ${version}; this program knows ${known}`;
 }
 
-// The tabs of the pages about the installation.
+// Returns the tabs of the pages about the installation.
 
 export function systemTabs(active: "status" | "resend" | "audit" | "personal data"): Html {
 	return ui.tabs("System", [
