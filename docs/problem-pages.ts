@@ -15,7 +15,7 @@ import { fence, table } from "./markdown-text.ts";
 import { readSource } from "./source-files.ts";
 
 export interface Advice {
-	/** The causes of the problem, as a numbered list. */
+	/** The causes as a numbered list, or nothing if the meaning of the code says them. */
 	causes: string;
 	/** The cure, as a list of steps. */
 	cure: string;
@@ -29,13 +29,15 @@ const USUAL_RETRY =
 const USUAL_TOKEN_RETRY =
 	"Do not repeat it unchanged: the answer stays the same. Correct it and send it again. Nothing of the refused call was stored.";
 
+/** A section of the file is about one code, or about several with commas between them. */
 const ADVICE: ReadonlyMap<string, Advice> = new Map(
 	readSource("docs/problems.md")
 		.split("\n## ")
 		.slice(1)
-		.map((section) => {
-			const [code = "", causes = "", cure = "", retry = ""] = section.trim().split("\n\n");
-			return [code, { causes, cure, retry }];
+		.flatMap((section) => {
+			const [codes = "", ...parts] = section.trim().split("\n\n");
+			const [causes = "", cure = "", retry = ""] = parts[0]?.startsWith("1. ") ? parts : ["", ...parts];
+			return codes.split(", ").map((code): [string, Advice] => [code, { causes, cure, retry }]);
 		}),
 );
 
@@ -57,11 +59,7 @@ ${explainFault(code).meaning}
 
 ${writeExample(code)}
 
-## Likely causes
-
-${causes}
-
-## What to do
+${causes === "" ? "" : `## Likely causes\n\n${causes}\n\n`}## What to do
 
 ${cure}
 

@@ -21,7 +21,6 @@ const ADDRESS = "https://ringback.example/downloads/";
 const INSTALL = `npm install ${ADDRESS}`;
 const SHOWN = [
 	...findCommands("docs/quick-start.md", 6),
-	...findCommands("docs/api.md", 1),
 	...findCommands("receiver/README.md", 2),
 ];
 
