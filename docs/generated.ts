@@ -18,14 +18,18 @@ import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "#core/domain/retry.ts";
 import { headerNames, USER_AGENT } from "#core/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { judgeOutcome, type Outcome } from "#core/domain/verdict.ts";
+import { CREDIT_SENTENCES } from "#modules/partners/web/credit-section.ts";
 import { SIGNED_ROUTES, TOKEN_CALLS } from "../src/site-modules.ts";
 import { alertsTable } from "./alerts-table.ts";
+import { limitsTable } from "./limits-table.ts";
 import { fence, table } from "./markdown-text.ts";
 import { choresTable, deliveringSeriesTable, everySeriesTable } from "./metrics-table.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";
 
 const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["answers", answersTable],
+	["credit-words", creditWordsTable],
+	["limits", limitsTable],
 	["callback-fields", () => fieldsTable(CALLBACK_FIELDS)],
 	["conversion-fields", () => fieldsTable(CONVERSION_FIELDS)],
 	["faults", () => faultsTable(SIGNED_FAULT_CODES)],
@@ -47,6 +51,7 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 /** Documents with parts that `npm run docs` generates. */
 export const GENERATED_IN = [
 	"docs/callbacks.md",
+	"docs/click-ids.md",
 	"docs/retries.md",
 	"docs/api.md",
 	"docs/network-api.md",
@@ -157,6 +162,14 @@ function fieldList(schema: z.ZodObject | undefined): string {
 function outcomesOf(schema: z.ZodType | undefined): string[] {
 	const words = schema === undefined ? [] : (jsonSchema(schema).properties?.["outcome"]?.enum ?? []);
 	return words.map((word) => `\`${String(word)}\``);
+}
+
+/** Writes the reasons of a credit that the answer to a sale can name, with the sentences of the conversion's page. */
+function creditWordsTable(): string {
+	return table(
+		["`credit`", "what it means"],
+		[...CREDIT_SENTENCES].map(([word, sentence]) => [`\`${word}\``, sentence]),
+	);
 }
 
 function faultsTable(listed: readonly ApiFaultCode[]): string {

@@ -8,16 +8,12 @@ import { verifyPostback } from "@ringback/receiver";
 import { outranks } from "@ringback/receiver/durable";
 import { lexer, type Token, walkTokens } from "marked";
 import { EXAMPLE_SECRET } from "#core/api/openapi/examples.ts";
-import { MAX_BATCH_BYTES, MAX_ITEMS } from "#core/api/order-call.ts";
 import { RENEW_EVERY_MS } from "#core/callbacks/slots.ts";
 import { judgeMove, judgeReport, moveRule, type Status, statusAfter } from "#core/domain/conversion.ts";
 import { bodySentAt, composeEvent } from "#core/domain/event.ts";
-import { MAIL_INTERVAL_MS } from "#core/domain/notice.ts";
 import { parsePostbackUrl } from "#core/domain/postback-url.ts";
-import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "#core/domain/retry.ts";
-import { REPLACED_SECRET_GRACE_MS } from "#core/domain/secret-life.ts";
-import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "#core/domain/signature.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
+import { headerNames } from "#core/domain/signature.ts";
+import { SECOND_MS } from "#core/domain/time.ts";
 import { DEFAULT_PARKED_DAYS } from "#core/programmes/programme-terms.ts";
 import { SILENT_MS } from "#core/store/queries/queue.ts";
 import { PUBLIC_DOCUMENTS } from "#core/web/docs/document-list.ts";
@@ -26,8 +22,6 @@ import { GENERATED_IN, SAMPLE_TARGET, sampleCallback, writeGenerated } from "../
 import { headingId } from "../../docs/markdown.ts";
 import { RECEIVER_FIELDS, writeReceiverFields } from "../../docs/receiver-fields.ts";
 import { PIXEL_RATES } from "../../src/concurrency/admission.ts";
-import { readConfig } from "../../src/config.ts";
-import { DEADLINE_MS } from "../../src/outside/https-transport.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const PAGES = PUBLIC_DOCUMENTS.filter(({ file }) => file !== "docs/problems.md").map(({ file }) => {
@@ -194,42 +188,6 @@ test("the ranks of statuses in the rules are those of the library, and every sta
 });
 
 describe("the limits in the documents", () => {
-	const limits = new Map(tableOf(CALLBACKS, "Limits").map(([name = "", value = ""]) => [name, value]));
-	const read = readConfig({});
-	assert.ok(read.ok);
-	const { maxInFlightPerProgramme, retentionDays } = read.config;
-	const spanMinutes = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0) / MINUTE_MS;
-	const expected: ReadonlyMap<string, string> = new Map([
-		[
-			"Time for your answer",
-			`${DEADLINE_MS / SECOND_MS} seconds, from the name look-up to the answer's headers`,
-		],
-		["Timestamp, away from your clock", `${TIMESTAMP_TOLERANCE_SECONDS} seconds either way`],
-		[
-			"Nonce memory",
-			`until ${TIMESTAMP_TOLERANCE_SECONDS} seconds after the timestamp, at most ${(2 * TIMESTAMP_TOLERANCE_SECONDS) / 60} minutes`,
-		],
-		["Attempts", String(MAX_ATTEMPTS)],
-		["From the first attempt to the last", `${Math.floor(spanMinutes / 60)} h ${spanMinutes % 60} min`],
-		["Sales or decisions in one call", `${MAX_ITEMS}, in a body of ${MAX_BATCH_BYTES / 1_024} KiB`],
-		[
-			"Requests under way to one shop",
-			`${maxInFlightPerProgramme}, unless the network has set another number`,
-		],
-		["Size of a callback's body", "under 2 KB"],
-		["Length of a Postback URL", "2,048 characters"],
-		["Mails about failures", `one in ${MAIL_INTERVAL_MS / MINUTE_MS} minutes for a programme`],
-		["A replaced secret, for your own requests", `good for ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours more`],
-		[
-			"Callbacks and attempts on the page",
-			`${retentionDays} days, unless the network has set another number`,
-		],
-	]);
-
-	test("the limits in the table are those of the code", () => {
-		assert.deepEqual(limits, expected);
-	});
-
 	test("a URL of 2,048 characters can be saved, and a longer one cannot", () => {
 		const url = (length: number) => "https://shop.example/".padEnd(length, "a");
 		assert.ok(parsePostbackUrl(url(2_048)).ok);

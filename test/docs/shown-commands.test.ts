@@ -19,10 +19,7 @@ interface ShownCommand {
 const ROOT = new URL("../../", import.meta.url);
 const ADDRESS = "https://ringback.example/downloads/";
 const INSTALL = `npm install ${ADDRESS}`;
-const SHOWN = [
-	...findCommands("docs/quick-start.md", 6),
-	...findCommands("receiver/README.md", 2),
-];
+const SHOWN = [...findCommands("docs/quick-start.md", 6), ...findCommands("receiver/README.md", 2)];
 
 test("each command in a document is complete, so that its own parser accepts it and it reaches the service", async (t) => {
 	const problem = JSON.stringify({ code: "unknown_api_key", detail: "This API key is not known here." });

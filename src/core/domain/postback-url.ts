@@ -18,7 +18,7 @@ export interface PostbackUrl {
 }
 
 /** Maximum length of a Postback URL in characters. The contract sets no limit. */
-const MAX_LENGTH = 2_048;
+export const MAX_POSTBACK_URL_LENGTH = 2_048;
 /** Maximum length of a host name as text, without a final dot (RFC 1035 section 2.3.4). */
 const MAX_HOST_LENGTH = 253;
 /**
@@ -183,7 +183,7 @@ function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefin
 }
 
 function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
-	if (href.length > MAX_LENGTH)
+	if (href.length > MAX_POSTBACK_URL_LENGTH)
 		return refuseLength(`has ${groupDigits(href.length)} characters in the form that is sent`);
 	// A URL without a path is accepted, because only one path can be meant.
 	if (entered === target || entered === "") return undefined;
@@ -197,7 +197,7 @@ function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal |
  * Refuses a URL that is too long. This is checked before anything else, because every other check reads the whole text.
  */
 export function refuseLongUrl(entered: string): Refusal | undefined {
-	return entered.length > MAX_LENGTH
+	return entered.length > MAX_POSTBACK_URL_LENGTH
 		? refuseLength(`has ${groupDigits(entered.length)} characters`)
 		: undefined;
 }
@@ -205,7 +205,7 @@ export function refuseLongUrl(entered: string): Refusal | undefined {
 function refuseLength(finding: string): Refusal {
 	return refuseUrl(
 		"postback_url_too_long",
-		`The URL ${finding}. Enter one of at most ${groupDigits(MAX_LENGTH)}.`,
+		`The URL ${finding}. Enter one of at most ${groupDigits(MAX_POSTBACK_URL_LENGTH)}.`,
 	);
 }
 
