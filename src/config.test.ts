@@ -260,7 +260,7 @@ describe("a valid value is parsed as it is meant", () => {
 		[{ ...PROVIDER, RINGBACK_OIDC_ISSUER: "http://localhost:3000" }, { oidcIssuer: "http://localhost:3000" }],
 		[{ RINGBACK_ACCESS_LOG: "on" }, { accessLog: true }],
 		[{ LOG_LEVEL: "silent" }, { logLevel: "silent" }],
-		// The form that a template leaves when its parts are empty.
+		// A template may leave only the comma of a list if the variables for its parts are empty.
 		[{ RINGBACK_TRUSTED_PROXIES: "," }, { trustedProxies: [] }],
 	];
 	for (const [environment, expected] of cases) {
@@ -296,7 +296,7 @@ describe("a valid value is parsed as it is meant", () => {
 });
 
 describe("a wrong value is one problem that names the setting, what it accepts and what was given", () => {
-	/** `Name` is replaced by the name of the setting. */
+	/** In `problem`, the word `Name` is replaced by the name of the setting. */
 	const cases: readonly [name: string, values: readonly string[], problem: RegExp, beside?: Environment][] = [
 		[
 			"PORT",
@@ -455,7 +455,7 @@ describe("a wrong value is one problem that names the setting, what it accepts a
 });
 
 test("all problems are reported at once", () => {
-	// "!" is a valid text.
+	// All of these settings accept any text, and so accept "!".
 	const anything = ["HOST", "RINGBACK_OIDC_CLIENT_ID", "RINGBACK_OIDC_CLIENT_SECRET", "RINGBACK_OIDC_LABEL"];
 	const all = [...ALL_SETTINGS.map(({ name }) => name), "RINGBACK_COLOUR"];
 	const problems = problemsOf(Object.fromEntries(all.map((name) => [name, "!"])));

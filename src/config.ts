@@ -143,7 +143,6 @@ class SettingReader {
 	}
 }
 
-/** Reports settings that contradict each other. */
 function findContradictions(reader: SettingReader, values: Values): void {
 	const { environment, publicUrl, clickUrl, allowedPrivateRanges, databaseUrl } = values;
 	const isProduction = environment === "production";

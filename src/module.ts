@@ -13,9 +13,7 @@ export interface Module {
 	changes?: ChangeModule;
 	/** Decides the amounts of sales. Exactly one module must have it. */
 	pricing?: Pricing;
-	/** Rules that `ringback verify` checks. */
 	checks?: readonly Addition<LedgerRule>[];
-	/** Rules that remove old rows. */
 	pruneRules?: readonly Addition<PruneRule>[];
 	chores?: readonly ModuleChore[];
 }

@@ -47,7 +47,6 @@ export const LEDGER_RULES: readonly LedgerRule[] = withAdditions(
 /** Chores of the modules. The chores of the core are in watch/chores.ts. */
 export const MODULE_CHORES: readonly ModuleChore[] = MODULES.flatMap(({ chores = [] }) => chores);
 
-/** Rules that remove old rows, in the order in which they run. */
 export const PRUNE_RULES: readonly PruneRule[] = withAdditions(
 	CORE_PRUNE_RULES,
 	MODULES.flatMap(({ pruneRules = [] }) => pruneRules),

@@ -36,7 +36,6 @@ export const GUIDE_PARTS = [
 
 export type GuidePart = (typeof GUIDE_PARTS)[number];
 
-/** First page of the guide, which lists the parts. */
 export const GUIDE_START = { name: "", label: "Operations guide", file: "docs/operations.md" } as const;
 
 export type GuideFile = GuidePart | typeof GUIDE_START;

@@ -278,7 +278,6 @@ function createAppState({ config, workplace, metrics, installation, background }
 interface ServedParts extends RunningParts {
 	startedAtMs: number;
 	app: AppState;
-	/** The pages and the API, or null in a worker. */
 	web: WebModule | null;
 	site: HttpServer;
 	metricsSite: HttpServer | null;

@@ -25,7 +25,6 @@ export interface WaitingItem<Item, Done> {
 
 export interface Batch<Item, Done> {
 	items: readonly WaitingItem<Item, Done>[];
-	/** Groups that have a large item in this batch. */
 	groupsWithLargeItem: ReadonlySet<unknown>;
 	isIsolated: boolean;
 }

@@ -17,7 +17,6 @@ export interface Batcher<Item, Done> {
 	 * it. Rejects if the batch fails.
 	 */
 	add(item: Item): Promise<Done | undefined>;
-	/** Changes the maximum time for which items may wait. */
 	setMaxWait(maxWaitMs: number): void;
 }
 

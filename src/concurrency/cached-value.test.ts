@@ -5,7 +5,7 @@ import { createCachedValue, createKeyedCache } from "./cached-value.ts";
 
 const FRESH_MS = 1_000;
 
-/** A keyed cache whose values are the number of loads so far. */
+/** Returns a cache. By default, a loaded value is the number of loads so far. */
 function setUp(maxEntries = 10, load?: (key: string) => Promise<number | undefined>) {
 	const clock = createClock();
 	const loads: string[] = [];

@@ -71,7 +71,6 @@ export interface RekeyReport {
 	isInFiles: boolean;
 }
 
-/** Plan that `--dry-run` reports. */
 export interface RekeyPlan {
 	presentId: string;
 	/** Id of the new key, or null if the command will create the key. */
@@ -402,7 +401,6 @@ interface Finished {
 	hasEndedClicks: boolean;
 }
 
-/** Records that nothing sealed by the former key is left. */
 async function finish(
 	trx: Db,
 	workplace: Workplace,

@@ -59,7 +59,8 @@ export function openKeyRing(
 				? createKeyRing(keys, () => readKeys(config, database.path))
 				: createKeyRing(keys);
 		}
-		// If no key may be created, a placeholder is returned. useKeyRing then reports that it does not fit.
+		// If no key may be created, the key ring gets a placeholder. useKeyRing then refuses the placeholder, because it
+		// opens none of the stored secrets.
 		if (!mayMake) return createKeyRing([new Uint8Array(SEALING_KEY_BYTES)]);
 		const path = `${database.path}.key`;
 		const { key, isNew } = readOrMakeKeyFile(path);

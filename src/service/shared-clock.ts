@@ -88,7 +88,7 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 		if (Math.abs(wallZeroMs() - machineZeroMs) <= MAX_DIVERGENCE_MS) {
 			return judgeClockOffset(offsetMs()) !== "problem";
 		}
-		// The loop repeats a reading that fails.
+		// If this early reading fails, the loop repeats it.
 		if (!hasAskedEarly) loop.runSoon();
 		hasAskedEarly = true;
 		return false;

@@ -25,7 +25,6 @@ export interface CheckedDatabase {
 	/** Damage that SQLite found in the pages of the file, or null on PostgreSQL, which checks its pages itself. */
 	damage: readonly string[] | null;
 	schema: PresentSchema;
-	/** Reason why this program cannot work with the schema, or null. */
 	schemaProblem: string | null;
 	/** Result of checking the ledger, or null if this program cannot read the schema. */
 	ledger: LedgerReport | null;

@@ -425,7 +425,6 @@ function findProvider({ sightings, timeZone }: WatchedState): Found {
 	);
 }
 
-/** Finds plain HTTP in PUBLIC_URL or in requests of staff. */
 function findPlainHttp({ settings: { publicUrl }, sightings }: WatchedState): Found {
 	const configured = publicUrl === null ? null : new URL(publicUrl);
 	const isPlain = configured !== null && configured.protocol !== "https:" && isPublicHost(configured.host);

@@ -32,7 +32,6 @@ export interface ModuleChore {
 	name: ChoreName;
 	/** Kind of processes that run the chore: all processes, or only those that deliver callbacks. */
 	runsIn: "every process" | "delivery";
-	/** True if the chore must not start without a mail server. */
 	needsMail?: true;
 	/** Returns a function that does the work of one run. A process calls `prepare` once, when it starts. */
 	prepare(deps: ModuleChoreDeps): Work;

@@ -19,7 +19,6 @@ import { NOTHING_READ, type SystemReading } from "#core/store/queries/system.ts"
 import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 
 export interface InstallationWatch {
-	/** Records how a request of staff reached the service. */
 	note(arrival: Arrival): void;
 	/** Records whether the identity provider could be used in a sign-in with the company's account. */
 	reportProvider(issuer: string, isAvailable: boolean): void;

@@ -12,7 +12,6 @@ export interface Loop {
 
 export interface LoopOptions {
 	clock: Pick<Clock, "after">;
-	/** Time from the end of one run to the start of the next. */
 	everyMs: number | (() => number);
 	/** Time from the end of a failed run to the start of the next. The default is `everyMs`. */
 	againAfterMs?: number;

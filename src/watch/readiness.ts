@@ -26,9 +26,7 @@ export interface Readiness {
 	 * one query a second.
 	 */
 	checkLately(): Promise<DatabaseState>;
-	/** Returns the result of the last check without a query. */
 	last(): DatabaseState;
-	/** Returns the time until the next check of the background loop. */
 	nextCheckMs(): number;
 }
 
@@ -57,7 +55,6 @@ export const STEADY_MS = 2 * SECOND_MS;
  */
 const CHECK_INTERVAL_MS = 5 * SECOND_MS;
 const CHECK_AGAIN_MS = SECOND_MS;
-/** Maximum age of a result that `/readyz` returns. */
 const MAX_AGE_MS = SECOND_MS;
 
 export function createReadiness({ store, clock, log, onUsable }: ReadinessDeps): Readiness {

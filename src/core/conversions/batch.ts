@@ -84,7 +84,6 @@ export class Batch {
 		return EVENT_TYPES.filter((eventType) => this.#byOrder.has(nameOf({ ...request, eventType })));
 	}
 
-	/** Applies the step, and returns the conversion after it. */
 	apply(request: OrderOf, step: Step): Conversion {
 		const found = this.#find(request);
 		const before = "sale" in step ? null : (found?.now ?? null);

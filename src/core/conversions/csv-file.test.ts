@@ -56,7 +56,7 @@ test("no part of a cell becomes a formula, whatever the separator at which a pro
 		const file = await write(columns, texts, { separator, zone: "UTC" });
 		for (const other of [",", ";", "\t"]) {
 			const options = { delimiter: other, relax_quotes: true, relax_column_count: true };
-			// Some programs know no quotation marks.
+			// The file is also split inside quotation marks, because some programs ignore them.
 			const split = file.split(new RegExp(`[${other}\r\n]`));
 			for (const cell of [...(await read(file, options)).flat(), ...split]) {
 				const seen = String(cell).replace(/^[\s"]+/, "");

@@ -29,7 +29,6 @@ export type TestDecision =
 export const DECISION_MOVES = ["approve", "reject", "reverse"] as const;
 export type DecisionMove = Decision["move"];
 
-/** The party for which a person decides. */
 export type Side = Exclude<DecidedBy, "window">;
 
 export interface DecidedRequest {
@@ -214,7 +213,6 @@ export function judgeDecision(side: Side, move: DecisionMove, reason: string | u
 	return succeed({ move, decidedBy: "shop", reason: parsed.value });
 }
 
-/** Checks whether a side may make a decision or a refund. */
 export function judgeRight(side: Side, move: DecisionMove | "refund"): Result<null> {
 	if (move === "reject" || side === "shop") return succeed(null);
 	return refuse(

@@ -1,5 +1,3 @@
-// Exports the conversions of a list as a CSV file.
-
 import { findNamedCredits, type NamedCredit } from "#modules/partners/store/credits.ts";
 import {
 	type ConversionFilter,

@@ -13,7 +13,6 @@ export interface StepParts {
 	personId?: number | null;
 }
 
-/** Facts that the modules have read for a whole batch. */
 export interface BatchFacts {
 	nowMs: number;
 }

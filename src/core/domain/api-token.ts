@@ -50,7 +50,6 @@ export interface TokenLabel {
 	name: string;
 }
 
-/** Returns how pages and mails show a token, such as "rbn_…1a2b". */
 export function showToken({ token_right, hint }: Pick<TokenLabel, "token_right" | "hint">): string {
 	return `${tokenPrefix(token_right)}_…${hint}`;
 }

@@ -14,7 +14,6 @@ const TOTP_STEP_MS = 30 * SECOND_MS;
  */
 const ACCEPTED_STEPS = [-1, 0, 1];
 
-/** Returns the codes that are accepted at a time. */
 export function acceptedTotpCodes(secret: Uint8Array, atMs: number): string[] {
 	return ACCEPTED_STEPS.map((steps) => totpCodeAt(secret, atMs + steps * TOTP_STEP_MS));
 }
@@ -56,7 +55,6 @@ const BACKUP_LENGTH = 10;
  */
 const UNBIASED_BYTES = 256 - (256 % BACKUP_ALPHABET.length);
 
-/** Returns a random backup code such as 7KQ2M-XW4HT. */
 export function makeBackupCode(randomBytes: (count: number) => Uint8Array): string {
 	let letters = "";
 	while (letters.length < BACKUP_LENGTH) {

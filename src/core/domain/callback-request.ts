@@ -12,7 +12,7 @@ import { headerNames, USER_AGENT } from "./signature.ts";
 export interface ComposedCallback {
 	method: "POST" | "GET";
 	target: string;
-	/** The body, which is empty for GET. */
+	/** The body. It is empty for a callback by GET. */
 	body: string;
 }
 

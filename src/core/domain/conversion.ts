@@ -157,7 +157,6 @@ const STATUS_OF_EVENT: ReadonlyMap<EventName, Status> = new Map(
 	),
 );
 
-/** Returns the status that the event announces. */
 export function announcedStatus(event: EventName): Status {
 	const status = STATUS_OF_EVENT.get(event);
 	if (status === undefined) throw new Error(`no move announces ${event}`);

@@ -35,9 +35,9 @@ export function judgeErasedPerson({ erased_at_ms }: { erased_at_ms: number | nul
 
 /** Names and addresses of an erased person or partner, and what replaces them. */
 export interface ErasedWords {
-	/** Email addresses that the person has or had, or asked for. */
+	/** Email addresses that the person has, had or requested. */
 	emails: readonly string[];
-	/** Names that the person or partner has or had. */
+	/** Present and former names of the person or partner. */
 	names: readonly string[];
 	codes: readonly string[];
 	replacement: string;

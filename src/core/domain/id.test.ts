@@ -14,7 +14,7 @@ const anyTimeMs = fc.integer({ min: 0, max: LAST_MS });
 test("an id has the known value for a known time and known bytes", () => {
 	const zeros = new Uint8Array(10);
 	const counting = Uint8Array.from(zeros, (_, i) => i);
-	// The time is the example of the ULID specification.
+	// The time and its encoding are the example in the ULID specification.
 	assert.equal(makeId("cnv", 1_469_918_176_385, zeros), "cnv_01ARYZ6S410000000000000000");
 	assert.equal(makeId("prg", 0, zeros.fill(255)), "prg_0000000000ZZZZZZZZZZZZZZZZ");
 	assert.equal(makeId("dlv", LAST_MS, counting), "dlv_ZZZZZZZZZZ000G40R40M30E209");

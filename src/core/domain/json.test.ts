@@ -94,7 +94,7 @@ describe("a repeated key", () => {
 	});
 });
 
-/** A random JSON text, and whether one of its objects has a key twice. */
+/** Random JSON text, and whether one of its objects has a key twice. */
 interface Written {
 	json: string;
 	isRepeated: boolean;

@@ -31,11 +31,11 @@ export interface KeyUse {
 export interface KeyRing {
 	/** Keys that open stored values. The key that seals comes first. */
 	readonly keys: readonly Uint8Array[];
-	/** Ids of `keys`, in the same order. */
+	/** Ids of the keys in `keys`, in the same order. */
 	readonly ids: readonly string[];
 	/** Number that changes whenever the derived keys may have changed. */
 	readonly version: number;
-	/** State that `follow` adopted last. */
+	/** State of the database that `follow` adopted last. */
 	readonly use: KeyUse;
 	find(id: string): Uint8Array | undefined;
 	/**

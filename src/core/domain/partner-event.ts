@@ -21,7 +21,6 @@ export interface PartnerEventSubject {
 	commission: string;
 	currency: string;
 	reason: Reason | typeof REASSIGNED | null;
-	/** Reason code of the credit (modules/partners/domain/credit.ts). */
 	creditedBy: string;
 	subIds: readonly [string, string, string];
 	test: boolean;

@@ -27,7 +27,6 @@ const powerOfTwo = (most: number) =>
 		.refine((value) => Number.isInteger(Math.log2(value)));
 
 export const SEALED_KEY = z.object({
-	/** The scrypt parameters with which the key was sealed. */
 	cost: powerOfTwo(2 ** 20),
 	blockSize: powerOfTwo(16),
 	salt: z.string(),

@@ -8,7 +8,7 @@ import { type FaultCode, type Result, refuse, succeed } from "./fault.ts";
 export interface PostbackUrl {
 	href: string;
 	origin: string;
-	/** Host name or IP address, without brackets. */
+	/** Host name, or IP address without brackets. */
 	hostname: string;
 	port: number;
 	/** Path and query as they are sent and signed (contract section 5, part 2). */

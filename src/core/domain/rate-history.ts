@@ -49,7 +49,6 @@ export interface RatePeriod<Rates> extends RatesSince<Rates> {
 	toMs: number | null;
 }
 
-/** Returns the periods of a history, the newest first. */
 export function periodsOf<Rates>(history: RateHistory<Rates>): RatePeriod<Rates>[] {
 	return history.map((one, index) => ({ ...one, toMs: history[index + 1]?.fromMs ?? null })).reverse();
 }

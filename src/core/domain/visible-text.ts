@@ -43,7 +43,6 @@ export function showOrderId(text: string): string {
 const WINDOWS_LINE_BREAK = /\r(?:\n|$)/g;
 const CONTROLS = /(?![\t\n])\p{Cc}/u;
 const NOT_ASCII_TEXT = /[^\n\t\x20-\x7e]/g;
-/** Maximum number of bytes of one character in UTF-8. */
 const MAX_CHARACTER_BYTES = 4;
 
 /**

@@ -121,7 +121,7 @@ async function open(t: TestContext, send: Mailer["send"]) {
 		move: (byMs: number) => {
 			nowMs += byMs;
 		},
-		/** Returns when the mail was tried during the period, in minutes from its start. */
+		/** Returns when sending the mail was tried, in minutes from the start of the period. */
 		async tryFor(durationMs: number): Promise<number[]> {
 			const startMs = nowMs;
 			const endMs = nowMs + durationMs;

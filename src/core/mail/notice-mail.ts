@@ -17,10 +17,8 @@ import {
 import type { ShownNotice } from "../store/queries/notices.ts";
 
 export interface NoticeMailView {
-	/** The programme or partner whose callbacks fail. */
 	owner: { kind: ReceiverKind; name: string; public_id: string };
 	notices: readonly ShownNotice[];
-	/** Numbers of callbacks that are undelivered now. */
 	undelivered: Undelivered;
 	nowMs: number;
 	zone: string;

@@ -55,7 +55,6 @@ export type Letter = Pick<WrittenMail, "to" | "subject" | "text">;
 export interface News {
 	/** Topic of the mails. The interval between mails is measured for each topic. */
 	topic: string;
-	/** Shortest time between two mails on the topic. */
 	intervalMs: number;
 	goodForMs: number;
 	postpone(trx: Db, untilMs: number): Promise<void>;
@@ -198,7 +197,6 @@ async function writeToPerson(
 	return words.map((mail) => ({ to: person.email, ...mail }));
 }
 
-/** Actions that end a person's access or change their role. */
 const STANDING_ACTIONS: readonly string[] = [
 	"person.removed",
 	"person.role_changed",

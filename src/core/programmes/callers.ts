@@ -39,7 +39,6 @@ export const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
 const FRESH_MS = SECOND_MS;
 /** Maximum number of cached keys, and of cached programmes. Each entry takes about a kilobyte. */
 const MAX_CACHED = 10_000;
-/** Maximum number of keys or programmes that one statement loads. */
 const MAX_LOADED_AT_ONCE = 256;
 
 export interface SignedRequest {

@@ -25,7 +25,7 @@ import {
 import type { Db } from "../store/store.ts";
 import { changeReceiver, noteOn, type ReceiverChange } from "./receivers.ts";
 
-/** Length of a secret. 256 random bits cannot be guessed. */
+/** Number of random bytes of a secret. 256 bits cannot be guessed. */
 const SECRET_BYTES = 32;
 const HINT_LENGTH = 4;
 

@@ -4,7 +4,6 @@ import { showUnseen } from "../domain/visible-text.ts";
 import type { SignedParts } from "./pasted-request.ts";
 
 export interface Difference {
-	/** Name of the part of the request that differs. */
 	part: string;
 	/** Number of bytes, in UTF-8, that both texts have in common before the difference. */
 	offset: number;

@@ -107,7 +107,6 @@ export const MISTAKES: readonly Mistake[] = [
 interface Explanation {
 	mistake: Mistake;
 	detail: string;
-	/** The values that were signed by mistake. */
 	signed: SignedParts & { text: string };
 }
 

@@ -22,7 +22,6 @@ export interface ReadRequest extends SignedParts {
 	signature: string;
 	/** Value of the event header, which only callbacks have. */
 	event: string;
-	/** API key in the Authorization header. */
 	apiKey: string;
 }
 
@@ -45,7 +44,6 @@ export function readPasted(pasted: PastedRequest, names: HeaderNames): ReadReque
 	};
 }
 
-/** Returns the text that has to be signed. */
 export function canonicalOf({ method, target, timestamp, nonce, body }: SignedParts): string {
 	return canonicalString(method, target, timestamp, nonce, sha256Hex(body));
 }

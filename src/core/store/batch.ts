@@ -36,7 +36,7 @@ export interface Asked {
 export interface Looked {
 	/** Nonces that were used before, in the form of `keyOfNonce`. */
 	usedNonces: ReadonlySet<string>;
-	/** Every conversion of the orders, of any event type and in no particular order. */
+	/** Every conversion of these orders, whatever its event type, in no particular order. */
 	conversions: readonly Conversion[];
 	shops: readonly ShopTarget[];
 }
@@ -107,9 +107,9 @@ export interface BatchRows {
 }
 
 export interface Written {
-	/** Ids of the started conversions, in the order of `started`. */
+	/** Ids of the new conversions, in the order in which the batch lists them. */
 	conversionIds: readonly number[];
-	/** Ids of the events, in the order of `events`. */
+	/** Ids of the new events, in the order in which the batch lists them. */
 	eventIds: readonly number[];
 }
 

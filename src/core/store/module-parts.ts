@@ -67,7 +67,6 @@ export interface KeyedRead<Asked extends Key, Row> {
 	 * that it returns, because a later schema may have more.
 	 */
 	text: string;
-	/** Converts what the database returns into a row. */
 	rowOf(found: object): Row;
 }
 

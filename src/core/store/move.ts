@@ -40,7 +40,7 @@ const CHANGES: Readonly<Record<string, (row: Row) => Row>> = {
 	moves: ({ id }) => ({ transaction: id }),
 	// The claims belong to processes of the old installation, which have ended.
 	jobs: () => ({ claim: null, claim_until_ms: 0 }),
-	// The backups of the SQLite file say nothing about the new database.
+	// The recorded backups are left out, because they are backups of the SQLite file and not of the new database.
 	network: () => ({
 		backed_up_at_ms: null,
 		backup_bytes: null,

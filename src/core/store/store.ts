@@ -115,7 +115,6 @@ export interface Connections {
 }
 
 export interface StoreSize {
-	/** Size of the database with its indexes. */
 	databaseBytes: number;
 	/** Number of deliveries in the queue, due or not. It is an estimate if the queue is very long. */
 	queued: number;

@@ -43,7 +43,6 @@ const OWED = {
 const FIRST_TIMES = { programme_id: "bigint", signed_at_ms: "bigint", pixel_at_ms: "bigint" } as const;
 const KEY_USE = { key_id: "bigint", at_ms: "bigint", not_after_ms: "bigint" } as const;
 
-/** Names of the core's lists. */
 type CoreName = Exclude<keyof BatchRows, "ofModules">;
 
 interface Part {

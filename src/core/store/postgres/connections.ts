@@ -237,7 +237,6 @@ function localTimeouts({ isPooled, lockWaitMs }: ConnectionOptions): readonly st
 export interface ConnectionOptions {
 	/** Whether hot statements are prepared by name, which PgBouncer before 1.21 does not support in transaction mode. */
 	preparesStatements: boolean;
-	/** Whether the connections go to a pooler in transaction mode. */
 	isPooled: boolean;
 	/** Time that transactions wait for a lock. The default is in SERVER_TIMEOUTS. */
 	lockWaitMs?: number;

@@ -72,7 +72,7 @@ const READ_TARGETS = hotStatement<CallbackTarget>(
 interface Settled {
 	/** Number of engine rows that were locked. It is 0 if the engine's row is gone. */
 	engines: number;
-	/** The driver returns 64-bit integers in arrays as text. */
+	/** The ids are text, because the driver returns 64-bit integers in arrays as text. */
 	ids: readonly string[] | null;
 }
 

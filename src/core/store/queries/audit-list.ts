@@ -109,7 +109,6 @@ function selectEntries(
 
 export interface AuditSubjects {
 	orders: ReadonlyMap<string, string>;
-	/** Callbacks by the public id of the delivery. */
 	callbacks: ReadonlyMap<string, { event: string; orderId: string }>;
 	jobs: ReadonlyMap<string, Pick<Job, "file_name">>;
 	people: ReadonlyMap<string, string>;

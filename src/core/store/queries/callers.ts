@@ -138,7 +138,6 @@ function selectAs(part: string, table: string, columns: Readonly<Record<string, 
 	return selected.join(", ");
 }
 
-/** Divides a row into its parts. */
 function partsOf(found: object): Record<string, object> {
 	const parts: Record<string, Record<string, unknown>> = {};
 	for (const [path, value] of Object.entries(found)) {

@@ -35,7 +35,9 @@ export interface ConversionSort {
 	direction: "asc" | "desc";
 }
 
-/** An index and the part of it that a list reads. */
+/**
+ * Part of an index that a list of conversions reads. A bucket is the set of index entries with the same first column.
+ */
 export interface Buckets {
 	table: "conversions" | "credits";
 	/** First column of the index. Index entries with the same value of this column form a bucket. */
@@ -59,7 +61,7 @@ export const MOST_MINOR = 10 ** 17;
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
-/** Returns the buckets of a list that is sorted by the time of recording. */
+/** Returns the index and ranges for a list that is sorted by the time of recording. */
 export function bucketsOf({ programmeId, ...filter }: BucketFilter): Buckets {
 	const buckets = { table: "conversions", at: null, id: "id" } as const;
 	const kinds = kindsOf(filter);
@@ -91,14 +93,17 @@ const SORTED_BY = {
 	change: "updated_at_ms",
 } as const;
 
-/** Returns the bucket of a programme's list that is not sorted by the time of recording. */
+/** Returns the index and range for a programme's list that is not sorted by the time of recording. */
 export function sortedBucket(programmeId: number, by: keyof typeof SORTED_BY): Buckets {
 	const at = SORTED_BY[by];
 	const skipsNull = by === "decision";
 	return { table: "conversions", column: "programme_id", values: [programmeId], at, skipsNull, id: "id" };
 }
 
-/** Returns the buckets of the decided conversions of all programmes. Uses the index conversions_decided. */
+/**
+ * Returns the index and ranges for the decided conversions of all programmes, which are in the index
+ * conversions_decided.
+ */
 export function decidedBuckets({ isTest }: Pick<BucketFilter, "isTest">): Buckets {
 	const values = isTest === undefined ? [0, 1] : [isTest ? 1 : 0];
 	return { table: "conversions", column: "test", values, at: SORTED_BY.decision, skipsNull: true, id: "id" };
@@ -116,7 +121,10 @@ export function changeStretch(fromMs: number): Stretch {
 	};
 }
 
-/** Returns the buckets of partners' sales, sorted by the time of the sale. Uses the index credits_by_sale. */
+/**
+ * Returns the index and ranges for partners' sales, sorted by the time of the sale, which are in the index
+ * credits_by_sale.
+ */
 export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 	const values = partnershipIds;
 	return { table: "credits", column: "partnership_id", values, at: "sold_at_ms", id: "conversion_id" };
@@ -126,11 +134,13 @@ export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 export interface Stretch {
 	low: Cursor;
 	high: Cursor;
-	/** Additional condition on each entry. */
+	/** Condition that each entry must meet in addition to the range. */
 	exactly?: RawBuilder<unknown>;
 }
 
-/** Returns the first positions of the stretch over all buckets, in the order of the list. */
+/**
+ * Returns the first positions over all buckets (index entries with the same first column), in the order of the list.
+ */
 export async function findPositions(
 	db: Db,
 	buckets: Buckets,
@@ -171,7 +181,7 @@ async function mergeOnSqlite(
 		.slice(0, limit);
 }
 
-/** Counts the positions of the stretch, up to the limit in each bucket. */
+/** Counts the positions in the range, up to the limit in each bucket. */
 export async function countPositions(
 	db: Db,
 	buckets: Buckets,

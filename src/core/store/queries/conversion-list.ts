@@ -151,7 +151,7 @@ async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort):
 	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkOrderSearch(db, filter, term) : walk;
 }
 
-/** Returns another walk for a page whose first walk found too few rows, or null if no other walk exists. */
+/** Returns another way to read the rows if the first way found too few for a page, or null if there is none. */
 async function openFallbackWalk(
 	db: Db,
 	filter: ConversionFilter,

@@ -14,7 +14,6 @@ export interface TallyGroup {
 	/** Day of recording, as a number from `dayNumberIn` in domain/zone-day.ts. */
 	day: number;
 	count: number;
-	/** Amounts in minor units of the currency. */
 	basketMinor: bigint;
 	commissionMinor: bigint;
 	feeMinor: bigint;

@@ -28,7 +28,7 @@ export async function findDeliveries(
 		.execute();
 }
 
-/** Names of a delivery in log lines. */
+/** Parts of a delivery's name in log lines. */
 export interface NamedDelivery {
 	publicId: string;
 	name: EventName;

@@ -69,7 +69,6 @@ export async function newestAnswerTimes(db: Db, receiverId: ReceiverId, sinceMs:
 }
 
 export interface Pending {
-	/** Number of pending deliveries, up to the limit. */
 	count: number;
 	/**
 	 * Creation time of the oldest counted delivery, or null if there is none. If the count reaches the limit, an older
@@ -200,7 +199,6 @@ const MAX_LOOKED_AT = 200;
 
 export interface FailingReceivers {
 	receivers: readonly FailingReceiver[];
-	/** Number of failing receivers that are not listed. */
 	more: number;
 }
 

@@ -245,7 +245,6 @@ export async function findDeliveryDetail(db: Db, receiverId: ReceiverId, publicI
 		.executeTakeFirst();
 }
 
-/** Lists the attempts of a delivery, the newest first. */
 export async function listAttempts(db: Db, deliveryId: number) {
 	return db
 		.selectFrom("attempts")

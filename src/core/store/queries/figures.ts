@@ -19,7 +19,6 @@ export interface Figures extends StoreSize {
 
 /** Maximum number of notices and mails that are counted. Nobody needs the exact number above it. */
 export const MAX_COUNTED_MAILS = 10_000;
-/** Maximum number of failing shops that the metrics name. */
 const MAX_FAILING_SHOWN = 20;
 
 export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowMs: number): Promise<Figures> {

@@ -25,7 +25,7 @@ export interface LedgerRule {
 	key: string;
 	/** FROM clause of the check, in which `r` is the row to be checked. */
 	from: string;
-	/** Condition for rows that break the rule. */
+	/** SQL condition for rows that break the rule. */
 	where: string;
 	/** Number of ids in a range, for a rule that reads many rows to check one id. The default is `IDS_AT_ONCE`. */
 	idsAtOnce?: number;

@@ -100,7 +100,7 @@ export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row
 	} while (after !== undefined);
 }
 
-/** Optional parts of a walk, in addition to the function that reads its rows. */
+/** Optional functions of a list: its check of each row, and its count. */
 type WalkParts<Row> = Pick<ListWalk<Row>, "matches" | "count">;
 
 /** Reads a page of a list that is sorted by id. `read` returns rows with an id below `beforeId`, the newest first. */
@@ -138,7 +138,7 @@ export function walkNewest<Tables extends keyof Schema, Row extends { id: number
 	return walkOf(read, (row) => ({ at: row.id, id: row.id }), isCountable ? { matches, count } : { matches });
 }
 
-/** Counts the rows of a query that has a limit. */
+/** Counts the rows of a query. The query must have a limit. */
 export async function countRows<Tables extends keyof Schema, Row>(
 	db: Db,
 	few: Rows<Tables, Row>,
@@ -146,7 +146,7 @@ export async function countRows<Tables extends keyof Schema, Row>(
 	return countFound(db, sql`${few.clearSelect().select(sql.lit(1).as("one"))}`);
 }
 
-/** Counts the rows of an SQL query that has a limit. */
+/** Counts the rows of an SQL query. The query must have a limit. */
 export async function countFound(db: Db, few: RawBuilder<unknown>): Promise<number> {
 	const { rows } = await sql<{ count: number }>`select count(*) as count from (${few}) as few`.execute(db);
 	return rows[0]?.count ?? 0;

@@ -11,7 +11,6 @@ export async function insertMail(db: Db, mail: Insertable<MailQueueTable>): Prom
 	await db.insertInto("mail_queue").values(mail).execute();
 }
 
-/** Returns the mail that has been due for the longest time. */
 export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | undefined> {
 	return db
 		.selectFrom("mail_queue")
@@ -69,7 +68,6 @@ const STATE_COLUMNS = [
 	"refusal",
 ] as const;
 
-/** State of a mail, without its text. */
 export type MailState = Pick<QueuedMail, (typeof STATE_COLUMNS)[number]>;
 
 /**

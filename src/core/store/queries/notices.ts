@@ -153,7 +153,6 @@ export async function endTroubles(
 	return ended.filter(({ toldAtMs }) => toldAtMs !== null);
 }
 
-/** Adds a notice that callbacks work again. */
 export async function addRecoveries(
 	trx: Db,
 	recoveries: readonly { receiverId: ReceiverId; publicId: string }[],
@@ -184,7 +183,6 @@ export interface ShownNotice extends Notice {
 	lastEvent: EventName | null;
 	/** Order of the conversion of the last failed delivery. Null for a partner, who must not see order ids. */
 	lastOrderId: string | null;
-	/** Public id of the conversion of the last failed delivery. */
 	lastConversionId: string | null;
 }
 

@@ -29,7 +29,6 @@ const WAITING_KEYS = kindsOf({ status: "RECORDED", isTest: false }).map(
 	(kind) => sql`p.id * ${sql.lit(KINDS_PER_PROGRAMME)} + ${sql.lit(kind)}`,
 );
 
-/** Number of names that are read at once during a search. */
 const NAMES_AT_ONCE = 1_000;
 const ID_PREFIX = "prg_";
 

@@ -102,7 +102,6 @@ export async function presentEndpoint(db: Db, receiverId: ReceiverId): Promise<E
 		.executeTakeFirst();
 }
 
-/** Lists all Postback URLs that were ever saved, the newest first. */
 export async function listUrls(db: Db, receiverId: ReceiverId, limit: number): Promise<string[]> {
 	const rows = await db
 		.selectFrom("endpoints")

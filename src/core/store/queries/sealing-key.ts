@@ -158,7 +158,7 @@ export async function announceKey(trx: Db, _: Locked<SealingKeyRow>, nextId: str
 	await trx.updateTable("sealing_key").set({ next_id: nextId, changes: sql`changes + 1` }).execute();
 }
 
-/** Lets the announced key seal from now on. */
+/** Makes the announced key the one that seals. */
 export async function replaceKey(
 	trx: Db,
 	{ present_id: formerId }: Locked<SealingKeyRow>,
@@ -174,7 +174,7 @@ export async function replaceKey(
 		.execute();
 }
 
-/** Records that nothing sealed by the former key is left. */
+/** Records that no value is sealed by the former key any more. */
 export async function finishReplacing(trx: Db, _: Locked<SealingKeyRow>, nowMs: number): Promise<void> {
 	await trx.updateTable("sealing_key").set({ resealed_at_ms: nowMs, changes: sql`changes + 1` }).execute();
 }

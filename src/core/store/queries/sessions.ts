@@ -9,7 +9,6 @@ export const MAX_SESSION_DAYS = 30;
 export interface Session {
 	id: string;
 	personId: number;
-	/** Whether the person has an authenticator that is turned on. */
 	hasAuthenticator: boolean;
 	/** Time at which the person signed in. It does not change when the session gets a new id and token. */
 	createdAtMs: number;
@@ -113,7 +112,7 @@ export async function endSessions(trx: Db, personId: number, exceptId = ""): Pro
 	return Number(numDeletedRows);
 }
 
-/** Stores a sign-in that waits for an authenticator code. */
+/** Stores a sign-in with the right password that still needs an authenticator code. */
 export async function insertChallenge(
 	trx: Db,
 	challenge: { tokenHash: string; personId: number; expiresAtMs: number },

@@ -69,7 +69,6 @@ export async function isSecretUsable(db: Db, id: number, nowMs: number): Promise
 	return secret !== undefined && stateOf(secret, nowMs) !== "ended";
 }
 
-/** Lists secrets that are no longer accepted, the newest first. */
 export async function listEndedSecrets(
 	db: Db,
 	receiverId: ReceiverId,

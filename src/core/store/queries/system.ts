@@ -24,7 +24,6 @@ export interface SystemReading {
 	rekeyingSinceMs: number | null;
 	/** Restores after which nobody has compared payments with the bank yet, or null if there are none. */
 	uncompared: Uncompared | null;
-	/** Time zone of the network, for times in sentences. */
 	timeZone: string;
 }
 
@@ -132,7 +131,6 @@ export async function removeProcess(db: Db, instance: string): Promise<void> {
 	await db.deleteFrom("processes").where("instance", "=", instance).execute();
 }
 
-/** Removes processes that have not reported since the given time. */
 export async function forgetProcesses(db: Db, seenBeforeMs: number): Promise<void> {
 	await db.deleteFrom("processes").where("seen_at_ms", "<", seenBeforeMs).execute();
 }
@@ -148,7 +146,6 @@ export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
 	return rows.flatMap(({ name, ...record }) => (isChoreName(name) ? [{ name, ...record }] : []));
 }
 
-/** Report of a process about its work on a chore. */
 export type ChoreStep = "begun" | "working" | "done" | { error: string };
 
 export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs: number): Promise<void> {

@@ -37,7 +37,6 @@ export async function claimWeeklyMail(
 
 export interface WaitingSales {
 	count: number;
-	/** Sums in the programme's currency. */
 	basket: string;
 	commission: string;
 	/**

@@ -1,4 +1,4 @@
-// List of decided conversions over all programmes.
+// Migration that adds the index for the list of decided conversions over all programmes.
 
 import type { Dialect } from "./dialect.ts";
 

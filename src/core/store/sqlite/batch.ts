@@ -135,7 +135,6 @@ function allOf<Row>(statement: StatementSync, ...parameters: (SQLInputValue | Ke
 	return statement.all(...(parameters as SQLInputValue[])) as unknown as Row[];
 }
 
-/** Writes the rows in the order of the fields of BatchRows. */
 function write(statements: Statements, rows: Partial<BatchRows>): Written {
 	insertAll(statements.insertNonce, NONCE, rows.nonces ?? []);
 	for (const change of rows.changed ?? []) changeOne(statements, change);

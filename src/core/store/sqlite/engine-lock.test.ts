@@ -65,7 +65,6 @@ test("only the newest sixteen engines are listed", async (t) => {
 	deepEqual(lock.findEnded(), listed.slice(-16));
 });
 
-/** Creates an empty file in a folder of its own. */
 function openFile(t: TestContext): string {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-lock-"));
 	t.after(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,3 @@
-// Tokens for the APIs of the network and of partners.
-
 import type { Generated, Selectable } from "kysely";
 import type { TokenRight } from "../../domain/api-token.ts";
 

@@ -1,5 +1,3 @@
-// Conversions and the history of their moves.
-
 import type { Generated, Selectable } from "kysely";
 import {
 	DECIDERS,

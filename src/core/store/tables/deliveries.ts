@@ -1,5 +1,3 @@
-// Events, their deliveries, and every attempt.
-
 import type { ColumnType, Generated } from "kysely";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
@@ -11,7 +9,7 @@ import type { ReceiverId } from "../../domain/receiver.ts";
  */
 export interface EventsTable {
 	id: Generated<number>;
-	/** Public id of the delivery. */
+	/** Public id of the event's delivery. */
 	public_id: string;
 	receiver_id: ReceiverId;
 	/** Conversion that the event is about, or null for a test callback to a partner. */
@@ -57,7 +55,6 @@ export interface UndeliveredTable {
 	id: number;
 	receiver_id: ReceiverId;
 	state: "failed" | "cancelled";
-	/** Number of the run that ended. */
 	run: number;
 	ended_at_ms: number;
 	/**
@@ -113,7 +110,6 @@ export interface AttemptsTable {
  */
 export interface CallbackQuartersTable {
 	receiver_id: ReceiverId;
-	/** Start of the quarter of an hour. */
 	quarter_ms: number;
 	/** Number of attempts that were answered with 2xx. */
 	delivered: number;

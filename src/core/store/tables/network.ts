@@ -29,7 +29,6 @@ export interface NetworkTable {
 	logo_type: string | null;
 	/** Part of the SHA-256 of the logo's bytes. The logo's URL contains it. */
 	logo_hash: string | null;
-	/** Size of the logo in pixels. */
 	logo_width: number | null;
 	logo_height: number | null;
 	/** Bytes of the logo in base64, which both databases store in the same way. They are read only to serve the logo. */
@@ -51,7 +50,6 @@ export interface NetworkTable {
 	backup_failed_at_ms: number | null;
 	/** Reason why the last failed backup failed, or null. */
 	backup_failure: string | null;
-	/** Time of the last mail to staff about failing shops. */
 	staff_told_at_ms: number | null;
 	/**
 	 * Position of the last move that was read for mails about sales, or null if none was read yet. See

@@ -21,7 +21,6 @@ export interface NoticesTable {
 	/** Time at which callbacks worked again or the Postback URL was removed, or null. */
 	ended_at_ms: number | null;
 	ended_by: TroubleEnd | null;
-	/** Number of attempts that have failed in a row. */
 	failed_attempts: number;
 	/** Number of deliveries that have finally failed. */
 	failures: number;
@@ -73,7 +72,6 @@ export interface MailQueueTable {
 	/** Time after which the mail is useless and is not sent. */
 	good_until_ms: number;
 	sent_at_ms: number | null;
-	/** Time at which the mail was given up, or null. */
 	given_up_at_ms: number | null;
 	/** Last error of the mail server or of the connection to it. */
 	refusal: string | null;

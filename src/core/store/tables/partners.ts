@@ -5,7 +5,7 @@ export interface PartnersTable {
 	id: Generated<number>;
 	public_id: string;
 	name: string;
-	/** The partner's site. It may be empty. */
+	/** The partner's website, or empty text. */
 	site: string;
 	/** VAT percentage and note that staff entered for the partner's statements. No amount is calculated from them. */
 	vat_percent: Generated<string | null>;

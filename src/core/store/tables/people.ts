@@ -23,7 +23,6 @@ export interface PeopleTable {
 	mails_decisions_waiting: Generated<0 | 1>;
 	/** Mails about sales that a person wants who signs in for a partner. For other people it has no effect. */
 	mails_sales: Generated<SaleMails>;
-	/** Time from which the person may no longer sign in. */
 	deactivated_at_ms: number | null;
 	/** Time at which the person was erased, or null. Their email is then "erased person" with their public id. */
 	erased_at_ms: Generated<number | null>;

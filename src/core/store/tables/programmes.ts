@@ -30,7 +30,6 @@ export interface ProgrammesTable {
 	click_days: Generated<number>;
 	/** Name of the query parameter that carries the click id to the shop's page. */
 	click_parameter: Generated<string>;
-	/** Whether partners see the basket values of their sales. */
 	shows_baskets: Generated<0 | 1>;
 	/** Whether strangers may apply as partners on a public page. */
 	takes_applications: Generated<0 | 1>;

@@ -13,11 +13,9 @@ export interface ReceiversTable {
 	/** Programme whose shop this receiver is, or null for a partner. */
 	programme_id: number | null;
 	partner_id: number | null;
-	/** Id of the current Postback URL, or null if there is none. */
 	endpoint_id: number | null;
 	/** Number that rises when the URL is removed. Pending deliveries with an older epoch are cancelled. */
 	endpoint_epoch: Generated<number>;
-	/** Time of the last mail about failing callbacks. */
 	last_mailed_at_ms: number | null;
 	/** Time of the first successful callback. It is stored only once. */
 	first_callback_at_ms: number | null;
