@@ -24,7 +24,7 @@ export interface ReleaseOptions {
 	 */
 	folder: string;
 	architectures: readonly Architecture[];
-	/** Whether to build Debian packages, which needs dpkg-deb. */
+	/** True if Debian packages are built, which needs dpkg-deb. */
 	withDebianPackages: boolean;
 	/** Function that is called at the beginning of each step. */
 	progress: (step: string) => void;

@@ -95,7 +95,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	 * wrong order.
 	 */
 	let pass: Promise<DrainResult> | undefined;
-	/** Number of passes in a row that ended early. */
+	/** Number of passes over the table in a row that ended early. */
 	let outages = 0;
 	/** Time before which the timer starts no pass. */
 	let pausedUntilMs = 0;
@@ -114,7 +114,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		timer = setTimeout(() => void work(), Math.max(0, delayMs, pausedMs));
 	}
 
-	/** Makes a pass and schedules the next one. Never rejects, because a pass reports its own errors. */
+	/**
+	 * Makes a pass over the open entries and schedules the next pass. Never rejects, because a pass reports its
+	 * own errors.
+	 */
 	async function work(): Promise<void> {
 		isWoken = false;
 		const { isPaused } = await drain();

@@ -1,4 +1,5 @@
-// Statements: what a partner earned up to the end of a month, in one currency. docs/decisions/statements.md explains them.
+// A statement says what a partner earned up to the end of a month, in one currency.
+// docs/decisions/statements.md explains statements.
 
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";
 import { addAmounts, minorUnits } from "#core/domain/money.ts";

@@ -33,7 +33,7 @@ export interface EntriesTable {
 	/** The statement that was paid. Only entries of the kind PAID have one. */
 	statement_id: number | null;
 	person_id: number | null;
-	/** Why the entry was written: text of a person, "erased", or the reason code of a refund or reversal. */
+	/** Reason of the entry: text of a person, "erased", or the reason code of a refund or reversal. */
 	reason: string | null;
 	at_ms: number;
 	/**

@@ -38,7 +38,10 @@ export function confirmCompared(
 	});
 }
 
-/** Refuses to say what is to be paid, until payments were compared with the bank since the last restore. */
+/**
+ * Returns a refusal for callers that say what is to be paid, until a person has compared payments with the
+ * bank since the last restore.
+ */
 export async function refuseUncompared(db: Db): Promise<Result<true>> {
 	const uncompared = await findUncompared(db);
 	if (uncompared === null) return succeed(true);

@@ -94,8 +94,8 @@ export async function payStatements(
 }
 
 /**
- * Finds the statements whose partners have no payment details. Nobody can have paid them into an account on record, so a
- * person must say that they were paid all the same.
+ * Finds the statements whose partners have no payment details. Such a statement has no account to which it
+ * can have been paid, so a person must claim that it was paid.
  */
 export async function findLackingDetails<One extends Pick<Statement, "partner_id">>(
 	db: Db,

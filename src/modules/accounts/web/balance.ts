@@ -18,7 +18,10 @@ export function statementTabs(partnerId: string, active: "statements" | "entries
 	]);
 }
 
-/** Shows what is still to be put into a statement, and what is still to be paid, in each currency. */
+/**
+ * Shows a partner's balance that no statement contains yet, and the statements that must still be paid, in
+ * each currency.
+ */
 export async function balanceStrip(
 	c: WebContext,
 	{ store, clock }: PageDeps,

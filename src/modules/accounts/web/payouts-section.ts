@@ -58,7 +58,7 @@ export async function payoutsSection(c: WebContext, db: Db): Promise<Html> {
 	});
 }
 
-/** Returns the currencies of all programmes, and those that have a minimum. */
+/** Returns the currencies that are used by programmes or have a minimum payout. */
 async function listShown(db: Db, stored: string): Promise<string[]> {
 	return [...new Set([...(await listCurrencies(db)), ...readMinimums(stored).keys()])].sort();
 }

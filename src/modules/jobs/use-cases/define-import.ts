@@ -1,5 +1,5 @@
-// What imports of partner links and of coupon codes have in common. Each line names an active partnership, which gets a
-// link or a code unless it has it already.
+// Definitions that the imports of partner links and of coupon codes share. Each line names an active
+// partnership, which gets a link or a code unless it has it already.
 
 import { BATCH_ROWS } from "#core/conversions/deps.ts";
 import { noteAudits } from "#core/store/queries/audit.ts";

@@ -98,7 +98,7 @@ export function nameOfOrder({ programme_id, order_id, event_type }: OrderName): 
 
 export type OrderName = Pick<Conversion, "programme_id" | "order_id" | "event_type">;
 
-/** Reads a time of the past. Refuses an empty cell. */
+/** Parses the time in a cell, which must be in the past. Refuses an empty cell. */
 export function readPastTime(cells: Cells, column: string, nowMs: number): Result<number> {
 	const read = readTime(cells, column);
 	if (!read.ok) return read;
@@ -106,7 +106,7 @@ export function readPastTime(cells: Cells, column: string, nowMs: number): Resul
 	return problem === null ? read : refuse("invalid_field", `${column} ${problem}`, column);
 }
 
-/** Reads a time. Refuses an empty cell. */
+/** Parses the time in a cell. Refuses an empty cell. */
 export function readTime(cells: Cells, column: string): Result<number> {
 	const text = cellOf(cells, column);
 	const atMs = readWrittenTime(text);
@@ -119,7 +119,7 @@ export interface SaleAmounts {
 	basket: string;
 	commission: string;
 	fee: string;
-	/** Whether the file has the commission and the fee. A missing amount is computed from the rates. */
+	/** True for the amounts for which the file has a column. A missing amount is computed from the rates. */
 	says: { commission: boolean; fee: boolean };
 }
 

@@ -58,7 +58,7 @@ export interface RowMoney {
 	isTest?: boolean;
 }
 
-/** What happens with the total of a statement: it will be paid, it is carried forward, or it was paid. */
+/** Outcomes for the total of a statement. It will be paid, is carried forward, or was paid. */
 export const TOTAL_OUTCOMES = ["pay", "carry", "paid"] as const;
 
 export interface StatementTotal {

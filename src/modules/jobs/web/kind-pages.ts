@@ -1,4 +1,4 @@
-// What the pages of jobs show for each kind: their words, and where they lead.
+// Words and links that the pages of jobs show for each kind of job.
 
 import { programmeOf, type WebContext } from "#core/web/page.ts";
 import * as paths from "#core/web/paths.ts";
@@ -23,7 +23,7 @@ interface KindPages {
 	refusedTable: { caption: string; reasons: string };
 	/** Advice about refused lines. */
 	advice: string;
-	/** What to do if the other lines of a stopped job were removed. */
+	/** Text that says what to do if the other lines of a stopped job were removed. */
 	again: string;
 	/** Returns the page on which a job of this kind begins. */
 	uploadPath(c: WebContext): string;

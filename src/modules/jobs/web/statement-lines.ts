@@ -1,4 +1,5 @@
-// The lines of a job that issues statements: what each statement contains, in pages of fifty lines.
+// Shows the lines of a job that issues statements, with the content of each statement, in pages of fifty
+// lines.
 
 import { findPartnersByPublicId } from "#core/store/queries/partners.ts";
 import type { Db } from "#core/store/store.ts";

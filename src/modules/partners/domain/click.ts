@@ -4,8 +4,8 @@
 /** The kinds of requests that are counted for a partner link. Only "click" gets a click ID. */
 export const CLICK_KINDS = ["click", "crawler", "prefetch", "embedded", "ended", "target"] as const;
 /**
- * One of the counted kinds. "target" is counted in addition to another kind, if the target that the click
- * asks for is not on the programme's list.
+ * A kind of request that is counted. "target" is counted in addition to another kind, if the target that the
+ * click asks for is not on the programme's list.
  */
 export type ClickKind = (typeof CLICK_KINDS)[number];
 

@@ -1,6 +1,6 @@
-// Composes the mail to a partner's person about sales: a summary of each day, or at once for each sale. It says what was
-// recorded, approved, rejected and reversed, why, and the sums in each currency. It is plain text, so that every mail
-// program on every phone can show it.
+// Composes the mail to a partner's person about sales, which is a summary of each day, or a mail for each
+// sale. It says which sales changed and why, and the sums in each currency. It is plain text, so that every
+// mail program can show it.
 
 import { quote } from "#core/domain/mail-text.ts";
 import { addAmounts, minorUnits } from "#core/domain/money.ts";

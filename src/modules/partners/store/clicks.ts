@@ -25,7 +25,7 @@ export interface KnownLink {
 	programmeId: number;
 	/** Page to which the link leads, or null if the programme has no landing host any more. */
 	landing: Landing | null;
-	/** Whether clicks count, which means that neither the partnership has ended nor the programme is archived. */
+	/** True if clicks count, because neither the partnership has ended nor the programme is archived. */
 	isActive: boolean;
 	parameter: string;
 	hosts: readonly LandingHost[];

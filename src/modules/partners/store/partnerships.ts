@@ -24,8 +24,8 @@ export function insertPartnership(
 }
 
 /**
- * Key of a partnership within one programme or one partner. An id from a page of another programme or partner finds
- * nothing.
+ * Key with which a page finds a partnership. It includes the programme or the partner of the page, so that
+ * the id of another one's partnership finds nothing.
  */
 export type PartnershipKey =
 	| Pick<Partnership, "programme_id" | "public_id">

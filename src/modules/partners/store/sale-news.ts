@@ -128,7 +128,7 @@ const KEY = ["person_id", "day", "partner_id", "programme_id", "kind", "reason",
 /** Maximum number of sales that a mail names for each kind of news. */
 const MAX_NAMED = 10;
 
-/** Adds news to what is stored for the same person, day, programme, kind, reason and currency. */
+/** Adds news to the stored news for the same person, day, programme, kind, reason and currency. */
 export async function addSaleNews(trx: Db, added: readonly SaleNews[]): Promise<void> {
 	const merged = new Map<string, SaleNews>();
 	for (const news of added) {

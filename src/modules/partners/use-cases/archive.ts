@@ -1,6 +1,6 @@
-// Archives a partner that has left, or that was only a sample. Its partnerships end, and it disappears from the
-// network's list. What it earned and its statements stay, and its people can still read them. Staff can resume it. A
-// partner is never deleted, because its account must stay provable.
+// Archives a partner that has left, or that was only a sample. Its partnerships end, and it disappears from
+// the network's list, but its account and statements stay readable for its people. Staff can resume an
+// archived partner. A partner is never deleted, because its account must stay provable.
 
 import { judgeErasedPartner } from "#core/domain/erasure.ts";
 import { type Result, refuse, succeed } from "#core/domain/fault.ts";

@@ -126,7 +126,7 @@ function nameOf({ partner }: AssignedAmounts): string {
 	return partner?.partner_name ?? "nobody";
 }
 
-/** Works out a change of the partner, from the conversion as the caller has read or locked it. */
+/** Computes what an assignment would change, from the conversion that the caller has read or locked. */
 async function planAssignment(
 	db: Db,
 	conversion: Conversion | undefined,

@@ -34,7 +34,10 @@ declare module "#core/conversions/report.ts" {
 
 declare module "#core/conversions/module-facts.ts" {
 	interface DecidedParts {
-		/** Why a partner is credited with the sale, or why nobody is. Missing if the programme credits nobody. */
+		/**
+		 * Word that says why a partner is credited with the sale, or why nobody is. Missing if the programme
+		 * credits nobody.
+		 */
 		credit?: CreditWord | typeof NOT_CREDITING;
 	}
 }

@@ -1,6 +1,6 @@
-// Partnerships between partners and programmes. Staff add a partner to a programme and set its rate. The
-// programme's owner enters coupon codes. Both may end a partnership. An ended partnership keeps what it has
-// earned. It still earns from clicks that were made before its end, unless staff end its clicks, too.
+// Partnerships between partners and programmes. Staff add a partner to a programme and set its rate, and the
+// programme's owner enters coupon codes. Both may end a partnership. It then still earns from earlier clicks,
+// unless staff end its clicks, too.
 
 import type { AuditAction } from "#core/domain/action.ts";
 import { parseName } from "#core/domain/display-name.ts";
@@ -159,10 +159,10 @@ export interface PartnershipFields {
 }
 
 /**
- * Saves a partnership's form. A form that an owner sends never changes the commission, whatever it contains. Fields
- * that are left out of `typed` stay as they are.
+ * Saves a partnership's form. A form of an owner never changes the commission. Fields that are left out of
+ * `typed` stay as they are.
  *
- * `shown` is what the form contained when it was opened, and only differences from it are saved. Without
+ * `shown` has the values of the form when it was opened, and only differences from them are saved. Without
  * `shown`, all fields of `typed` are saved.
  */
 export async function savePartnership(

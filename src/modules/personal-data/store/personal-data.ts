@@ -36,8 +36,8 @@ export async function findAccountFacts(db: Db, personId: number) {
 }
 
 /**
- * Returns the links and invitations for a person or for the person's addresses, and those that the person
- * made.
+ * Returns the links and invitations for a person or for the person's addresses, and the links and invitations
+ * that the person made.
  */
 export function listLinksOf(db: Db, personId: number, emails: readonly string[]) {
 	return db

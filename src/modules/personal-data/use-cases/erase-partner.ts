@@ -29,7 +29,7 @@ export interface PartnerPreview {
 	erasedPeople: readonly Person[];
 	/** People who keep their account, because they belong to another partner or to a programme. */
 	keptPeople: readonly Person[];
-	/** Whether the partner can be erased. A refusal says why not. */
+	/** Success if the partner can be erased, or a refusal that says why not. */
 	judged: Result<true>;
 }
 

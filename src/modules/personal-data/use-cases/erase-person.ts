@@ -32,7 +32,7 @@ export interface PersonPreview {
 	/** Partners that the person signs in for. */
 	partners: readonly { name: string; publicId: string; isAlone: boolean }[];
 	ending: Awaited<ReturnType<typeof previewEnding>>;
-	/** Whether the person can be erased. A refusal says why not. */
+	/** Success if the person can be erased, or a refusal that says why not. */
 	judged: Result<true>;
 }
 

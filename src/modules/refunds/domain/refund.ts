@@ -51,7 +51,7 @@ export type RefundVerdict =
 	| { kind: "refund"; amount: string; left: RefundedAmounts }
 	/** The refund takes everything that was left. */
 	| { kind: "reverse"; amount: string }
-	/** The same refund was stored before. */
+	/** The same refund was already stored before. */
 	| { kind: "already" }
 	| { kind: "refuse"; fault: Fault };
 

@@ -1,4 +1,5 @@
-// Lists refunds for pages, previews of files and the API, and finds those that changes need to know.
+// Lists refunds for pages, previews of files and the API. Also reads the refunds that a change of a
+// conversion depends on.
 
 import type { PersonKind } from "#core/domain/roles.ts";
 import { readById } from "#core/store/module-parts.ts";

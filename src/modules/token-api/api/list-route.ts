@@ -51,7 +51,7 @@ export interface OpenedList<Item> {
 interface ListDefinition<Filters extends z.ZodRawShape, Item extends z.ZodType> extends RouteWords {
 	filters?: Filters;
 	item: Item;
-	/** What a page contains, such as "partners". */
+	/** Noun for the items of a page, such as "partners". */
 	noun: string;
 	/** Checks the filters of a call, and opens the list. */
 	open(

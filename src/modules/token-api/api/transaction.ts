@@ -11,9 +11,10 @@ import { tagOf, tagsMatch } from "./entity-tag.ts";
 import type { TokenApiDeps, TokenCall } from "./route.ts";
 
 /**
- * Returns the caller as an actor whose change is refused if the resource is not the one that If-Match names. `show` reads
- * the resource as it is answered. The transaction holds the access lock, which every change of a resource takes, so nobody
- * can change the resource between the check and the change.
+ * Returns an actor for the caller. Its change is refused if the resource is not the version that If-Match
+ * names. `show` reads the resource in the form in which it is answered. The transaction holds the access
+ * lock, which every change of a resource takes, so nobody can change the resource between the check and the
+ * change.
  */
 export function ifUnchanged(
 	{ holder, ifMatch }: Pick<TokenCall<unknown, unknown>, "holder" | "ifMatch">,
