@@ -36,7 +36,7 @@ export interface Receiver {
 	 * Returns the shop's Postback URL. receiver.ts lists the suffixes that may follow the number of the shop.
 	 */
 	url(shop: number | string): string;
-	/** Returns the counts without the list of requests. */
+	/** Returns the report with its counts, but without the list of requests. */
 	count(): Promise<ReceiverReport>;
 	report(): Promise<ReceiverReport>;
 	forget(): Promise<void>;

@@ -143,7 +143,8 @@ async function startDemoService(
 	});
 	const loopback = parseRange("127.0.0.0/8");
 	if (!read.ok || loopback === undefined) throw new Error("the demo's own settings are wrong");
-	// The sample shop runs on this machine with its own certificate. Both settings are for development only.
+	// The sample shop runs on this machine with a certificate of its own. A private address range and a trusted
+	// CA may be set for development only.
 	const config = { ...read.config, allowedPrivateRanges: [loopback], trustedCa: shopCa, clickUrl };
 	try {
 		return await startService(config, { clock });

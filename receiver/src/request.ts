@@ -44,9 +44,9 @@ export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
 	try {
 		return readValues(request);
 	} catch {
-		// Only the caller's own object can throw here, for example because it is missing, has a getter that
-		// throws, or has a name that Headers refuses. This is not the sender's fault, and verification never
-		// throws on bad input.
+		// Reading the input can throw only because of the caller's own object, for example because it is missing,
+		// has a getter that throws, or has a name that Headers refuses. The sender is not at fault, and
+		// verification never throws on bad input.
 		return refuse("missing_header", "The request could not be read: pass its path, headers and rawBody.");
 	}
 }

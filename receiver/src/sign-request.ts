@@ -67,7 +67,7 @@ type Checked = Pick<RequestToSign, "method" | "path"> & {
 	readonly nonce: string;
 };
 
-// These are mistakes in the shop's own code. The service would refuse the request, too, but with a less
+// The checks find mistakes in the shop's own code. The service would refuse the request, too, but with a less
 // helpful message. No message quotes a value, because it may be a secret in the wrong place.
 const mistakes: ReadonlyArray<
 	readonly [name: Exclude<keyof Checked, "nowMs">, form: RegExp, sentence: string]

@@ -78,7 +78,7 @@ const rememberedMs = 60_000;
 /** State of the work in this process. */
 type Memory = {
 	readonly settings: EventWorkSettings;
-	/** Jobs that run, wait for their turn or have failed, by event. */
+	/** Jobs that run, wait for their turn or have failed. The key is the event. */
 	readonly jobs: Map<string, Job>;
 	/** Jobs that are running, by conversion. */
 	readonly busy: Map<string, Job>;

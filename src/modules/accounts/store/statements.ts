@@ -337,7 +337,8 @@ export async function findUnpayable(
 	namedPartners: number,
 ): Promise<Unpayable> {
 	const isInMonth = month === undefined ? sql`true` : sql`s.month = ${month}`;
-	// Both sums are over all groups, and not only over those that the limit leaves.
+	// The number of statements and the number of partners cover all groups, and not only the groups that the
+	// limit leaves.
 	const { rows } = await sql<{ public_id: string; name: string; statements: number; partner_count: number }>`
 		select p.public_id, p.name, cast(sum(count(*)) over () as bigint) as statements, count(*) over () as partner_count
 		from unpaid_statements u join statements s on s.id = u.statement_id join partners p on p.id = s.partner_id

@@ -27,7 +27,8 @@ function follow({ move, before, after, row, knownBefore, known, facts }: MadeMov
 		amount,
 		currency: after.currency,
 		person_id: row.person_id ?? null,
-		// Both partners read their entries, so the reason that staff gave is in the audit log only.
+		// The former and the new partner can read their entries, so the reason that staff gave is only in the
+		// audit log.
 		reason: move === "credit" ? REASSIGNED : (row.reason ?? null),
 		at_ms: facts.nowMs,
 	}));

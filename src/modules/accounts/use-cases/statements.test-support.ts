@@ -104,7 +104,7 @@ export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
 			move({ move: "approve", known, change: { decided_by: "shop" }, decidedBy: "shop" }),
 		reverse: (known: Conversion) =>
 			move({ move: "reverse", known, change: { decided_by: "shop", reason: "RETURN" }, reason: "RETURN" }),
-		/** Refunds a part of the sale, after which this commission is left. */
+		/** Refunds a part of the sale. `commission` is the commission that is left after the refund. */
 		refund: (known: Conversion, commission: string) =>
 			move({
 				move: "refund",

@@ -99,8 +99,8 @@ export const DECISIONS: JobKind = {
 			isOptional: true,
 		},
 	],
-	// These are the other columns of an export, so an exported file can be uploaded after a column with
-	// decisions was added.
+	// An export has these further columns. They are ignored, so that people can add a column with decisions to
+	// an export and upload it.
 	ignored: `status, basketValue, refundedValue, commission, networkFee, currency, decidedBy, source, test, occurredAt,
 		recordedAt, approvesAt, decidedAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
 	checkHeader: (has) =>

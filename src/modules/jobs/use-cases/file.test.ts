@@ -215,7 +215,7 @@ test("reading an endless line stops at the maximum length of a line", async () =
 });
 
 const WIDE = ";".repeat(15_000);
-/** Files of a size that is allowed, whose lines would become millions of cells, records or characters. */
+/** Files of an allowed size, whose lines would become millions of cells, records or characters in memory. */
 const BIG: readonly [what: string, header: string, line: string, megabytes: number, detail: RegExp][] = [
 	["semicolons in its first line", "", ";", 10, /^Line 1 has more than 100 cells\. Delete the columns/],
 	["tabs in its first line", "decision\t", "\t", 10, /^Line 1 has more than 100 cells/],

@@ -196,7 +196,10 @@ export interface JobKind {
 	 * whole line.
 	 */
 	saysOf?(cells: Cells): string;
-	/** Another thing that lines may have in common, such as the partner of several partnerships. They must agree on it. */
+	/**
+	 * Another thing that lines may have in common, such as the partner of several partnerships. Such lines must
+	 * agree on it.
+	 */
 	shared?: { noun: string; keyOf(cells: Cells): string | null; saysOf(cells: Cells): string };
 	/**
 	 * Returns a key for the thing that several lines of the file may change one after the other, or null if the

@@ -52,7 +52,8 @@ export const PAYMENTS: JobKind = {
 			isOptional: true,
 		},
 	],
-	// These are the other columns of the payout file, so that it can be uploaded again after a date was added.
+	// The payout file has these further columns. They are ignored, so that people can add a date to the payout
+	// file and upload it again.
 	ignored: "payee, account, bic, country, partner",
 	example: `number,date,reference
 2026-0042,2026-11-18,SEPA 7731

@@ -17,7 +17,7 @@ const READ: readonly [text: string, iso: string | null][] = [
 	["1.3.2026 9:05", "2026-03-01T09:05:00.000Z"],
 	["01.03.2026, 23:59:59", "2026-03-01T23:59:59.000Z"],
 	["2024-02-29", "2024-02-29T00:00:00.000Z"],
-	// These days and times do not exist.
+	// Days and times that do not exist are refused.
 	["2026-02-29", null],
 	["30.02.2026", null],
 	["2026-13-01", null],
@@ -25,7 +25,7 @@ const READ: readonly [text: string, iso: string | null][] = [
 	["2026-03-01 24:00", null],
 	["2026-03-01 12:60", null],
 	["2026-03-01T12:30:00+24:00", null],
-	// Each of these texts could mean two different days.
+	// Texts that could mean two different days are refused.
 	["03/01/2026", null],
 	["1/3/26", null],
 	["", null],

@@ -302,7 +302,8 @@ function sayRemarks({ kind, job, summary: { remarks } }: JobView): string {
 function doneMessage(view: JobView): Html {
 	const { kind, job } = view;
 	const { counts, remarks } = view.summary;
-	// Only some kinds have something to say about remarks. An issued statement has its number as a remark.
+	// Only some kinds of jobs have a sentence about remarks. For example, an issued statement has its number as
+	// a remark, which needs no sentence.
 	const hasRemarks = kind.sayRemarks !== undefined && remarks > 0;
 	const sentences = [
 		`${countOf(counts.change, ...kind.noun)} ${pagesOf(job.kind).done}.`,

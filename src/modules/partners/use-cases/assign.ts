@@ -37,7 +37,7 @@ interface AssignedAmounts {
 	networkFee: string;
 }
 
-/** A change of the partner that staff look at before they make it. */
+/** A planned change of a conversion's partner. Staff see the plan before they confirm the change. */
 export interface Assignment {
 	conversion: Conversion;
 	programme: Programme;
