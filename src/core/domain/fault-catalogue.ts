@@ -94,8 +94,7 @@ export const FAULTS_BY_KIND = {
 		unknown_field: {
 			status: 422,
 			meaning: "There is no such field here.",
-			detail:
-				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode, couponCodes}.",
+			detail: "{field:amount} is not a field {where:here. Known are orderId, eventType}.",
 		},
 	},
 	sale: {
