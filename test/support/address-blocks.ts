@@ -92,7 +92,7 @@ export interface Carrier {
 	spell(ipv4: string): string;
 }
 
-/** Public address for the second place of the forms that contain two addresses. */
+/** Public address for the second place in forms that contain two IPv4 addresses. */
 const OUTSIDER = "8.8.4.4";
 
 export const CARRIERS: readonly Carrier[] = [

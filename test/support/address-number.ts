@@ -15,7 +15,7 @@ export function readAddress(text: string): AddressNumber {
 	return text.includes(":") ? { family: 6, value: readIpv6(text) } : { family: 4, value: readIpv4(text) };
 }
 
-/** Returns a key that is equal for two texts exactly if they are the same address. */
+/** Returns a key of an address. Two texts have equal keys exactly if they are the same address. */
 export function addressKey(text: string): string {
 	const { family, value } = readAddress(text);
 	return `IPv${family} ${value.toString(16)}`;

@@ -1,5 +1,5 @@
-// Any character of Unicode, as a unit of fast-check's strings. It is the same as fast-check's own unit "binary", which
-// makes a table of a million characters in each process that uses it, for which a process needs three seconds.
+// Generates any character of Unicode as a unit of fast-check's strings. fast-check has the same unit under the name
+// "binary", but it makes a table of a million characters, which takes three seconds in each process.
 
 import fc from "fast-check";
 

@@ -18,7 +18,7 @@ import {
 import { createReadiness } from "../../src/watch/readiness.ts";
 import { makeMetrics, SOUND_STATE } from "./metrics-deps.ts";
 
-/** A healthy installation. */
+/** State of an installation without any problem. */
 export function makeInstallation(
 	change: Pick<InstallationWatchDeps, "clock" | "log"> & Partial<InstallationWatchDeps>,
 ): InstallationWatch {

@@ -1,4 +1,4 @@
-// Assigns a conversion to a partner as staff do: they look at the amounts first and then confirm them.
+// Assigns a conversion to a partner as staff do, who look at the amounts first and then confirm them.
 
 import type { ConversionsDeps } from "#core/conversions/deps.ts";
 import type { Result } from "#core/domain/fault.ts";
@@ -10,7 +10,7 @@ import {
 	previewAssignment,
 } from "#modules/partners/use-cases/assign.ts";
 
-/** Number of looks until a person gives up, because others change the conversion all the time. */
+/** Number of tries until a person gives up because others keep changing the conversion. */
 const MAX_LOOKS = 10;
 
 export async function assignAsShown(

@@ -1,6 +1,6 @@
-// The auditor of stored rows, which all suites that run the service share. It applies the rules of the command `ringback
-// verify`, and further rules for a database that still has all its attempts. It is written from the contract, and throws at
-// the first row that breaks a promise.
+// Audits stored rows for all suites that run the service. The auditor applies the rules of the command `ringback
+// verify`, and further rules for a database that still has all its attempts. It is written from the contract, and
+// throws at the first row that breaks a promise.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Db } from "#core/store/store.ts";
@@ -18,9 +18,9 @@ export interface StoredDelivery {
 	last_attempt_at_ms: number | null;
 	finished_at_ms: number | null;
 	failed_at_ms: number | null;
-	/** The row in the queue, or null if there is none. */
+	/** Row in the queue, or null if the delivery is not pending. */
 	queued: { run: number; counted: number; seq: number } | null;
-	/** The row in `undelivered`, or null if there is none. */
+	/** Row in `undelivered`, or null if the delivery neither failed nor was cancelled. */
 	undelivered: { run: number } | null;
 }
 
@@ -42,8 +42,8 @@ const OWN_RESULTS = "5 one engine owns a slot and stores its own results";
 const VERDICT = "the verdict follows from the answer";
 
 /**
- * Audits one delivery. It expects all its attempts in the order of their numbers, and returns how each run
- * ended.
+ * Audits one delivery and returns how each of its runs ended. The attempts must be complete and in the order of their
+ * numbers.
  */
 export function auditDelivery(
 	name: string,
@@ -56,7 +56,7 @@ export function auditDelivery(
 	return auditRuns(what, delivery, log);
 }
 
-/** Describes the delivery for the person who reads the failure. */
+/** Describes the delivery in the message of a failed test. */
 export function tellDelivery(
 	name: string,
 	{ state, queued }: StoredDelivery,
@@ -158,8 +158,8 @@ function isWell({ result, http_status }: StoredAttempt): boolean {
 }
 
 /**
- * Audits every row of the database after the service has stopped, and compares the delivery log with the requests
- * that the shops received.
+ * Audits every row of the database after the service has stopped, and compares the attempts with the requests that the
+ * shops received.
  */
 export async function auditStore(
 	db: Db,

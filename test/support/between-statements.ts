@@ -18,9 +18,9 @@ export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<
 }
 
 /**
- * Returns whether another connection waits for a lock of this transaction (PostgreSQL only). pg_stat_activity
- * cannot answer that. Within a transaction it does not change after its first use, so clients that connect
- * later are missing.
+ * Returns whether another connection waits for a lock of this transaction (PostgreSQL only). pg_stat_activity cannot
+ * show this. Within a transaction that view does not change after its first use, so clients that connect later are
+ * missing.
  */
 export async function holdsSomebodyUp(trx: Db): Promise<boolean> {
 	const { rows } = await sql`select 1 from pg_locks

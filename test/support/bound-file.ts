@@ -1,7 +1,7 @@
-// Every process of `npm test` loads this file first. Node's own timeout covers tests, suites and hooks. But
-// the test runner would wait forever for a file that leaves something open after its tests, and would count
-// `process.exit(0)` within a test as a success. This file prevents both. It also shows where an error comes from that
-// nobody catches, because the runner only shows its message.
+// Makes a test process fail that does not end by itself. Every process of `npm test` loads this file first. Node's own
+// timeout covers tests, suites and hooks. But the test runner would wait forever for a file that leaves something open
+// after its tests, and would count `process.exit(0)` within a test as a success. This file also shows where an
+// uncaught error comes from, because the runner only shows its message.
 
 import "./untracked-promises.ts";
 
@@ -9,7 +9,7 @@ const { searchParams } = new URL(import.meta.url);
 const boundMs = Number(searchParams.get("ms"));
 const [, file = ""] = process.argv;
 
-// Other processes that a test file starts also import this file, but they may end in any way.
+// Processes that a test file starts also import this file, but they may end in any way.
 if (/\.test\.ts$|\/test-groups\//.test(file)) {
 	process.on("uncaughtExceptionMonitor", (error) => console.error(error));
 	process.on("unhandledRejection", (error) => {

@@ -30,8 +30,8 @@ interface Candidate {
 }
 
 /**
- * Names of the browser's program on Debian, Ubuntu and in Google's packages, and its path on macOS. The
- * headless shell comes first, because it takes half the time.
+ * Names of the browser's program on Debian and Ubuntu and in Google's packages, and its path on macOS. The headless
+ * shell comes first, because it takes half the time.
  */
 const SYSTEM_COMMANDS = [
 	"chromium-headless-shell",
@@ -58,7 +58,7 @@ const ARGS = [
 	"--disable-dev-shm-usage",
 	"--disable-gpu",
 	"--font-render-hinting=none",
-	// The browser must not make requests of its own.
+	// These options keep the browser from making its own requests.
 	"--no-first-run",
 	"--disable-background-networking",
 	"--disable-component-update",
@@ -146,8 +146,7 @@ async function unpackInto(folder: string): Promise<void> {
 	mkdirSync(dirname(folder), { recursive: true });
 	const fresh = mkdtempSync(`${folder}-`);
 	const script = fileURLToPath(new URL("unpack-chromium.ts", import.meta.url));
-	// If the environment looks like AWS Lambda, the package also unpacks libraries that many machines lack
-	// (NSS, expat).
+	// If this variable looks like AWS Lambda's, the package also unpacks libraries that many machines lack (NSS, expat).
 	const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" };
 	await promisify(execFile)(process.execPath, [script], { env });
 	copyFileSync(
@@ -158,7 +157,7 @@ async function unpackInto(folder: string): Promise<void> {
 	try {
 		renameSync(fresh, folder);
 	} catch (error) {
-		// Another process has unpacked the same files first, and its copy is used.
+		// Another process has unpacked the same files first, so this copy is removed.
 		rmSync(fresh, { recursive: true });
 		if (!existsSync(folder)) throw error;
 	}

@@ -39,7 +39,7 @@ export const BODY_FIELDS = [
 	"sentAt",
 ] as const;
 
-/** The parsed body. Its form is checked, not assumed. */
+/** Parsed body of a callback, whose form is checked and not assumed. */
 export type CallbackBody = Readonly<Record<(typeof BODY_FIELDS)[number], unknown>>;
 
 const STATUS_BY_EVENT: Readonly<Record<string, string>> = {
@@ -80,7 +80,7 @@ export async function checkForm(callback: ReceivedCallback, brand: string): Prom
 function checkHeaders({ request, headers, body }: ReceivedCallback, brand: string): void {
 	const contractNames = ["Event", "Timestamp", "Nonce", "Signature"].map((word) => `X-${brand}-${word}`);
 	const expected = ["Content-Type", "User-Agent", ...contractNames, ...HTTP_OWN_HEADERS];
-	// The raw list is used, because the map would hide a header that was sent twice.
+	// The raw list of headers is used, because the map would hide a header that was sent twice.
 	const names = request.rawHeaders.filter((_, index) => index % 2 === 0);
 	deepEqual([...names].sort(), [...expected].sort(), "these headers and no others");
 	equal(headers.get("Content-Type"), "application/json");
@@ -116,7 +116,7 @@ function checkBody({ request, body, serviceNowMs }: ReceivedCallback): void {
 }
 
 /**
- * Computes the signature from section 5 with code of its own, so that a mistake in our signing code or in the
+ * Computes the signature from section 5 with independent code, so that a mistake in our signing code or in the
  * receiver's library cannot confirm itself.
  */
 function checkSignature({ request, headers, secret }: ReceivedCallback, brand: string): void {

@@ -1,5 +1,5 @@
-// A partner that gets callbacks, as it sees them: a link, a coupon code, a server of its own, and the requests that
-// arrived there.
+// Provides a partner that gets callbacks, as the partner sees them: a link, a coupon code, a server, and the requests
+// that arrived there.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { verifyPartnerCallback } from "@ringback/receiver";
@@ -41,7 +41,7 @@ export class CalledPartner {
 		this.code = rows.partner.name;
 	}
 
-	/** Saves the callback URL. The secret comes with the first URL. */
+	/** Saves the callback URL. Saving the first URL also creates the secret. */
 	async saveUrl(
 		path: string,
 		form: CallbackForm = "json",
@@ -76,7 +76,7 @@ export class CalledPartner {
 		return receiver.receiver_id;
 	}
 
-	/** Waits until everything that is due has been sent to the partner and stored. */
+	/** Waits until every due callback has been sent to the partner and its result is stored. */
 	async settled(): Promise<void> {
 		const { service, clock } = this.#running;
 		const receiverId = await this.receiverId();

@@ -18,7 +18,7 @@ export function setProgramme(
 	programmeId: number,
 	change: Parameters<typeof updateTerms>[2],
 ): Promise<void> {
-	// New rates count from the beginning of the programme.
+	// The new rates apply from the beginning of the programme.
 	return withProgramme(db, programmeId, (trx, programme) =>
 		updateTerms(trx, programme, change, programme.created_at_ms),
 	);
@@ -57,7 +57,7 @@ export function setPartnership(
 			commission_rate: commission_rate === undefined ? partnership.commission_rate : commission_rate,
 			event_rates: event_rates ?? partnership.event_rates,
 		};
-		// A new commission counts from the beginning of the partnership.
+		// The new commission applies from the beginning of the partnership.
 		await changeCommission(trx, partnership, commission, partnership.created_at_ms);
 		if (Object.keys(others).length > 0) await changePartnership(trx, partnership, others);
 	});

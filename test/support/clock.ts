@@ -1,5 +1,5 @@
-// A clock that does not move until a test moves it. Timers fire in the order of their time, and each finishes
-// the work it started before the next one fires.
+// Provides a clock that moves only if a test moves it. Timers fire in the order of their time, and each finishes the
+// work it started before the next one fires.
 
 import type { Clock } from "#core/ports.ts";
 
@@ -7,18 +7,21 @@ export interface MovableClock extends Clock {
 	moveBy(ms: number): Promise<void>;
 	moveTo(atMs: number): Promise<void>;
 	/**
-	 * Number of timers that have neither fired nor been cancelled. It is zero after a clean stop. Do not wait until it
-	 * grows: the timer may be another one than the test means.
+	 * Number of timers that have neither fired nor been cancelled, which is zero after a clean stop. A test must not
+	 * wait until this number grows, because another timer than the expected one may cause that.
 	 */
 	readonly waitingTimers: number;
 }
 
 export interface TestClock extends MovableClock {
-	/** Returns the number of timers that are due after exactly this time. A test waits for a timer by its delay. */
+	/**
+	 * Returns the number of timers that are due after exactly this time. With it a test waits for the timer that it
+	 * knows by its delay.
+	 */
 	timersDueIn(ms: number): number;
 	/**
-	 * Suspends the machine for this long and resumes it. The time of day goes on, but the monotonic clock and the timers
-	 * stand still, as on Linux.
+	 * Suspends the machine for this time and resumes it. The time of day continues, but the monotonic clock and the
+	 * timers stand still, as on Linux.
 	 */
 	suspend(ms: number): void;
 }
@@ -39,9 +42,9 @@ interface Timer {
 
 export interface ClockOptions {
 	/**
-	 * Step by which the clock jumps. Timers in between fire late, as on a machine that was suspended. Without a
-	 * step, each timer sees the exact time it was set for, but moving through a day takes seconds, because the
-	 * engine polls often.
+	 * Largest step by which the clock jumps. Timers in between fire late, as on a machine that was suspended. By default
+	 * each timer sees the exact time it was set for, but then moving through a day takes seconds, because the engine
+	 * polls often.
 	 */
 	leapMs?: number;
 	/** Returns whether the process may rely on the time; true by default. */
@@ -62,7 +65,7 @@ export function createClock(
 		if (atMs < nowMs) throw new RangeError(`the clock is at ${nowMs} and cannot go back to ${atMs}`);
 		await settle();
 		if (leapMs === 0) return walkTo(atMs);
-		// Another caller may have moved the clock in the meantime.
+		// Another caller may have moved the clock while this one waited.
 		do {
 			nowMs = Math.max(nowMs, Math.min(atMs, nowMs + leapMs));
 			await walkTo(nowMs);

@@ -1,4 +1,4 @@
-// A separate folder in which a test runs the real command. The commands do not inherit the machine's
+// Provides a separate folder in which a test runs the real command. The commands do not inherit the machine's
 // environment. Every process ends before the folder is removed, so nothing is left behind.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -41,7 +41,7 @@ export function openHome(t: Cleaning): Home {
 	const folder = makeFolder("command");
 	const databasePath = join(folder, "ringback.db");
 	const children: ChildProcess[] = [];
-	// If the test run is interrupted, the processes that it started must not outlive it.
+	// If the test run is interrupted, the processes that this file started must end, too.
 	const endWithUs = (): void => {
 		for (const child of children) child.kill("SIGKILL");
 		rmSync(folder, { recursive: true, force: true });
@@ -54,7 +54,7 @@ export function openHome(t: Cleaning): Home {
 	});
 	const defaults = {
 		DATABASE_URL: `sqlite:${databasePath}`,
-		// Metrics are off, because two tests would use the same default port.
+		// Metrics are off, because two services would use the same default port.
 		RINGBACK_METRICS_ADDRESS: "off",
 	};
 	const startScript: Home["startScript"] = (script, args, settings = {}) => {
@@ -94,15 +94,15 @@ export async function openMigratedHome(t: Cleaning): Promise<Home> {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 async function runHere(args: readonly string[], settings: Settings): Promise<Ended> {
-	// The import is made here, because only some tests need it.
+	// The module is imported only here, because few tests need it.
 	const { main } = await import("../../src/main.ts");
 	const stdout: string[] = [];
 	const stderr: string[] = [];
 	const screen = { out: (line: string) => stdout.push(line), error: (line: string) => stderr.push(line) };
 	const before = SIGNALS.map((signal) => process.listeners(signal));
 	const code = await main(args, screen, settings);
-	// `serve` leaves its signal handlers in place until its process ends. This process continues, so they are
-	// removed.
+	// `serve` never removes its signal handlers, because its process usually ends. This process continues, so the
+	// handlers are removed here.
 	for (const [at, signal] of SIGNALS.entries()) {
 		const left = process.listeners(signal).filter((listener) => !before[at]?.includes(listener));
 		for (const listener of left) process.off(signal, listener);

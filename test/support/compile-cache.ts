@@ -1,4 +1,4 @@
-// Folder in which test processes cache compiled sources. Hundreds of processes load the same sources, and
+// Names the folder in which test processes cache compiled sources. Hundreds of processes load the same sources, and
 // compiling them takes a third of the time of a short process.
 
 import { fileURLToPath } from "node:url";

@@ -1,13 +1,13 @@
-// The meaning of an attempt's outcome for its delivery, from the table in section 7 of the contract and the
-// limit in section 8. It is written independently of the product, so that a mistake in the product cannot
+// Says what the outcome of an attempt means for its delivery, from the table in section 7 of the contract and the
+// limit in section 8. This file is written independently of the product, so that a mistake in the product cannot
 // confirm itself.
 
 /** Maximum number of attempts in a run, from contract section 8. */
 export const CONTRACT_ATTEMPTS = 7;
 
 /**
- * Meaning of an outcome. `again` means another attempt if some are left. `never` means a final failure, of
- * which the owner is notified.
+ * Meaning of an outcome. `again` means another attempt if some are left. `never` means a final failure, which the
+ * owner is told about.
  */
 export type Meaning = "well" | "again" | "never";
 

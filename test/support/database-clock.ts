@@ -1,6 +1,5 @@
-// Lets a test control the clock of its database. Leases depend on that clock alone. On PostgreSQL the test
-// creates a function `clock_timestamp()` that takes precedence over the server's. SQLite has no clock and is
-// given the time.
+// Lets a test control the clock of its database, on which leases depend. On PostgreSQL the test creates a function
+// `clock_timestamp()` that takes precedence over the server's. SQLite has no clock, so the time is passed to it.
 
 import { sql } from "kysely";
 import { DAY_MS } from "#core/domain/time.ts";
@@ -17,8 +16,8 @@ export interface DatabaseClock {
 }
 
 /**
- * Takes control of the clock. It must be called before the suite's stores connect, because a connection finds
- * the function only if it exists when the connection is opened.
+ * Takes control of the clock. The test must call this before the suite's stores connect, because a connection finds
+ * the function only if it existed when the connection was opened.
  */
 export async function takeDatabaseClock({
 	kind,

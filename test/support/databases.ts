@@ -22,8 +22,8 @@ export interface SuiteDatabase {
 }
 
 /**
- * Runs a suite whose statements have the same text on both databases. A short run takes only `kind`, and a long one takes
- * both. It is PostgreSQL for what happens at the same moment in two processes.
+ * Runs a suite whose statements have the same text on both databases. A short run takes only `kind`, and a long one
+ * takes both kinds. `kind` should be PostgreSQL if the suite is about two processes that act at the same moment.
  */
 export function mainlyOn(kind: DatabaseKind, title: string, define: (database: SuiteDatabase) => void): void {
 	for (const each of kindsMainly(kind)) onDatabase(each, title, define);

@@ -6,9 +6,9 @@ import { readAddress } from "./address-number.ts";
 export type RecordType = "A" | "AAAA";
 
 export interface Question {
-	/** The name in lower case, without the final dot. */
+	/** Name in lower case, without the final dot. */
 	name: string;
-	/** The record type, or null for a type that the server does not support. */
+	/** Record type, or null for a type that the server does not support. */
 	type: RecordType | null;
 }
 

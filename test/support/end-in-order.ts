@@ -1,4 +1,4 @@
-// Orderly exit for programs that start other processes and may be interrupted with Ctrl-C.
+// Ends programs in order that start other processes and may be interrupted with Ctrl-C.
 
 /** Handles signals with a normal exit, so that exit handlers stop the child processes. */
 export function endInOrder(): void {

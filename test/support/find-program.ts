@@ -1,5 +1,3 @@
-// Finds a program on the machine.
-
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -9,7 +7,7 @@ import { delimiter, join } from "node:path";
  */
 const BESIDES = ["/usr/sbin", "/usr/local/sbin"];
 
-/** Returns the path, or undefined if the program is not installed. */
+/** Returns the path of the program, or undefined if it is not installed. */
 export function findProgram(name: string): string | undefined {
 	const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...BESIDES];
 	return folders.map((folder) => join(folder, name)).find(isRunnable);
@@ -20,7 +18,7 @@ function isRunnable(path: string): boolean {
 		accessSync(path, constants.X_OK);
 		return true;
 	} catch {
-		// The program is not in this folder or is not executable. Another folder may have it.
+		// This folder has no such executable, but another folder may have one.
 		return false;
 	}
 }

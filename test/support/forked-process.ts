@@ -1,6 +1,6 @@
-// A child process that the parent controls over a pipe. The child opens its resources, reports that it is
-// ready, and carries out the parent's commands (`Order`) until the parent ends it or disappears. This file
-// contains both sides. The child's own file exports the types of its messages.
+// Runs a child process that the parent controls over a pipe. The child opens its resources, reports that it is ready,
+// and carries out the parent's commands (`Order`) until the parent ends it or disappears. This file contains both
+// sides. The child's own file exports the types of its messages.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ export interface ForkedProcess<Opened, Order, Answer> {
 	 * process ends before it replies.
 	 */
 	ask(order: Order): Promise<Answer>;
-	/** Ends the process. Resolves when it has ended, also if it ended earlier. */
+	/** Ends the process, and resolves when it has ended. May be called again after that. */
 	close(): Promise<void>;
 }
 

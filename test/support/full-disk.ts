@@ -1,5 +1,5 @@
-// A disk that can be filled and emptied while a service runs on it. If mounting is allowed, it is a small
-// file system. Otherwise the system's limit on the size of a file is used, which has the same effect however
+// Provides a disk that can be filled and emptied while a service runs on it. If mounting is allowed, the disk is a
+// small file system. Otherwise the system's limit on the size of a file is used, which has the same effect however
 // much disk space is free.
 
 import { execFile, spawn } from "node:child_process";
@@ -30,7 +30,7 @@ const DISK_MEGABYTES = 8;
  */
 const BALLAST_BLOCK = Buffer.alloc(4_096);
 /**
- * Shell script that mounts the file system and unmounts it at the end. It exits at once if it may not mount,
+ * Shell script that mounts the file system and unmounts it at the end. If the script may not mount, it exits at once,
  * so that its parent does not wait for a message that never comes.
  */
 const KEEPER = [
@@ -55,7 +55,7 @@ export async function findDiskWays(): Promise<readonly DiskWay[]> {
 	return ways;
 }
 
-/** Tries to mount a file system. In a container, root may not be allowed to, and only a try shows it. */
+/** Tries to mount a file system, because only a try shows whether root may mount in this container. */
 async function tryMount(): Promise<void> {
 	const disk = await openSmallFileSystem();
 	await disk.remove();
@@ -136,7 +136,7 @@ async function openLimitedFolder(home: string): Promise<FullableDisk> {
 		fill: (pids) => limit(pids, "1"),
 		makeRoom: (pids) => limit(pids, "unlimited"),
 		async remove() {
-			// The folder is removed together with `home`, so nothing is left to do here.
+			// Nothing is removed here, because the folder is removed together with `home`.
 		},
 	};
 }

@@ -43,7 +43,7 @@ export function blocksToRun(name: string): string[] {
 	return found.map(({ text }) => text);
 }
 
-/** Returns the only block of this name. */
+/** Returns the block with this name. Fails if there are several. */
 export function blockToRun(name: string): string {
 	const [text = "", ...others] = blocksToRun(name);
 	if (others.length > 0) throw new Error(`the guide has several blocks that are called ${name}`);

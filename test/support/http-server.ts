@@ -8,7 +8,6 @@ export interface Cleaning {
 	after(clean: () => Promise<void>): void;
 }
 
-/** Resolves to the server's origin. */
 export async function startHttpServer(
 	t: Cleaning,
 	listener: RequestListener,

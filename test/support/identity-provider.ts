@@ -1,5 +1,5 @@
-// A real OpenID Connect provider on a loopback port. People sign in on its page by their account's name alone. A test
-// can change the tokens that the provider hands out, and can turn the provider off.
+// Provides a real OpenID Connect provider on a loopback port. People sign in on its page by the name of their account
+// alone. A test can change the tokens that the provider hands out, and can turn the provider off.
 
 import { strict as assert } from "node:assert";
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
@@ -26,11 +26,14 @@ export type ProviderState =
 	| "failing";
 
 export interface TestProviderOptions {
-	/** Host name in the issuer. A name other than that of the service makes it another site for browsers. */
+	/** Host name in the issuer. If the service has another host name, browsers treat the provider as another site. */
 	host?: "127.0.0.1" | "localhost";
 	/** Certificates for HTTPS. By default the provider uses plain HTTP. */
 	certificates?: Certificates;
-	/** True if ID tokens contain the email address. By default it has to be asked for with the access token. */
+	/**
+	 * True if ID tokens contain the email address. By default the service must request the address with the access
+	 * token.
+	 */
 	isEmailInToken?: boolean;
 }
 
@@ -38,7 +41,7 @@ export type TestProvider = Awaited<ReturnType<typeof startIdentityProvider>>;
 
 export const CLIENT_ID = "ringback";
 export const CLIENT_SECRET = "a secret of the service at the provider";
-/** Client of the same provider that is not this service. */
+/** Id of a client of the same provider that is not this service. */
 export const OTHER_CLIENT_ID = "another-service";
 const KEY_ID = "key-1";
 const HOUR_SECONDS = 3_600;
@@ -100,7 +103,7 @@ export async function startIdentityProvider({
 		accounts,
 		/** Addresses that were requested so far. */
 		paths,
-		/** Registers the service. Before that, the provider answers nobody. */
+		/** Registers the service. Until then the provider refuses every request. */
 		register(redirectUri: string): void {
 			provider = createProvider({ issuer, redirectUri, accounts, isEmailInToken });
 			provider.use(async (context, next) => {
@@ -112,15 +115,15 @@ export async function startIdentityProvider({
 		turn(to: ProviderState): void {
 			state = to;
 		},
-		/** Replaces claims in all ID tokens from now on. They are signed with the provider's own key. */
+		/** Replaces claims in all later ID tokens, which are signed with the provider's own key. */
 		changeTokens(claims: Record<string, unknown>): void {
 			changeClaims = claims;
 		},
-		/** Signs all ID tokens from now on with a key that the provider does not publish. */
+		/** Signs all later ID tokens with a key that the provider does not publish. */
 		signWithOtherKey(): void {
 			otherKey = makeSigningKey();
 		},
-		/** Makes the provider answer as it should, after a test that changed it. */
+		/** Ends the faults that a test has caused, so that the provider answers correctly. */
 		reset(): void {
 			accounts.clear();
 			paths.length = 0;
@@ -129,9 +132,8 @@ export async function startIdentityProvider({
 			otherKey = null;
 		},
 		/**
-		 * Goes through the provider's pages as a browser does, beginning at the address to which the service
-		 * leads. Resolves to the address to which the provider sends the browser back. With `null` the person
-		 * presses "Cancel".
+		 * Goes through the provider's pages like a browser, from the address to which the service leads. Resolves to the
+		 * address to which the provider sends the browser back. If `accountId` is null, the person presses "Cancel".
 		 */
 		walk: (start: string, accountId: string | null) => walk(issuer, start, accountId),
 		async close(): Promise<void> {
@@ -178,7 +180,7 @@ function createProvider({
 			const account = accounts.get(id);
 			return account === undefined ? undefined : { accountId: id, claims: () => ({ sub: id, ...account }) };
 		},
-		// Nobody is asked for their consent, as in a company that has given it for its people.
+		// The provider asks nobody for their consent, like in a company that has given consent for its people.
 		async loadExistingGrant({ oidc: { provider, client, session } }) {
 			const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });
 			grant.addOIDCScope("openid email");
@@ -188,7 +190,7 @@ function createProvider({
 	});
 }
 
-/** Shows the form on which a person names their account, and finishes the sign-in when it is sent. */
+/** Shows the form for the name of an account. When the form is sent, finishes the sign-in. */
 async function showSignIn(
 	provider: Provider,
 	request: IncomingMessage,

@@ -5,9 +5,7 @@ import { crc32, deflateSync } from "node:zlib";
 /** The first bytes of every PNG file. */
 export const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
-/**
- * Returns an image in one colour. An image of a size that no machine could hold has a header and no pixels.
- */
+/** Returns an image in one colour. If the size is too large for any machine, the image has a header and no pixels. */
 export function pngOf(width: number, height: number, [red, green, blue] = [59, 79, 216]): Buffer {
 	const header = Buffer.alloc(13);
 	header.writeUInt32BE(width, 0);

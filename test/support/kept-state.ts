@@ -1,5 +1,5 @@
-// Rows of a database that an earlier schema version has filled, and how a test gets a database with them. The rows were
-// written by the program of that version, so a migration meets what it will meet at real installations.
+// Reads and writes the rows of a database that an earlier schema version has filled, and creates databases with these
+// rows. The program of that version wrote the rows, so a migration meets the same rows as at real installations.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { START_MS } from "./clock.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
 import { createTestDatabase, type DatabaseKind } from "./test-database.ts";
 
-/** The sealing key of every kept state. It seals nothing but sample data. */
+/** Sealing key of every kept state. Only sample data is sealed with it. */
 export const KEPT_KEY = "ab".repeat(32);
 
 /** Tables that describe running processes, or that triggers and the schema itself fill. */
@@ -31,9 +31,12 @@ export interface KeptTable {
 
 export interface KeptState {
 	version: number;
-	/** Tables in an order in which each comes after the tables that it refers to. */
+	/** Tables in an order in which each table comes after those to which it refers. */
 	tables: Readonly<Record<string, KeptTable>>;
-	/** Rules of the ledger that rows break which the sample network writes without a use case, such as its history. */
+	/**
+	 * Rules of the ledger that the rows break. The sample network writes some rows without a use case, such as its
+	 * history.
+	 */
 	broken: readonly BrokenRule[];
 }
 
@@ -41,7 +44,7 @@ export function stateFile(version: number): string {
 	return fileURLToPath(new URL(`../upgrade/version-${version}.json`, import.meta.url));
 }
 
-/** Reads the rows of a SQLite database. */
+/** Reads all kept tables of a SQLite database. */
 export async function readState({ db }: Pick<Store, "db">, version: number): Promise<KeptState> {
 	const names = sql<{ name: string }>`select name from sqlite_schema where type = 'table' order by rowid`;
 	const tables: Record<string, KeptTable> = {};
@@ -91,7 +94,7 @@ async function insertRows(kind: DatabaseKind, trx: Db, { tables }: KeptState): P
 	if (kind === "PostgreSQL") await setSequences(trx);
 }
 
-/** Sets each sequence to the highest id, because the rows brought ids of their own. */
+/** Sets each sequence to the highest id, because the rows were inserted with explicit ids. */
 async function setSequences(trx: Db): Promise<void> {
 	const { rows } = await sql<{ table: string }>`
 		select table_name as "table" from information_schema.columns

@@ -1,4 +1,4 @@
-// Texts that an attacker might put after `to=` in a partner link to redirect a click elsewhere. They are
+// Generates texts that an attacker might put after `to=` in a partner link to redirect a click elsewhere. They are
 // similar to an address of the shop.
 
 import fc from "fast-check";
@@ -9,7 +9,9 @@ export const LANDING_HOSTS = [
 	{ host: "brand.example", withSubdomains: true },
 ] as const;
 
-/** The beginning that every redirect target must have. It is compared as text, without a URL parser. */
+/**
+ * Matches the beginning that every redirect target must have. The target is compared as text, without a URL parser.
+ */
 export const WITHIN_LANDING_HOSTS = /^https:\/\/(?:shop\.example|(?:[^/?#@:\\\s]+\.)?brand\.example)\//;
 
 function mostly(right: readonly string[], wrong: readonly string[]): fc.Arbitrary<string> {

@@ -11,44 +11,42 @@ import { analyseAsInService } from "./query-plan.ts";
 export const ROWS = 30_000;
 export const PROGRAMMES = 200;
 const PEOPLE = ROWS / 2;
-/** Maximum number of rows in a statement. It must end within the statement timeout, also on a slow machine. */
+/** Maximum number of rows in a statement, so that it ends within the statement timeout even on a slow machine. */
 const ROWS_PER_STATEMENT = 5_000;
 /**
  * Programme with half of all rows. For such a programme, PostgreSQL may scan the primary key and skip every
  * other row.
  */
 export const LARGE = 1;
-/** One of the programmes that share the other half. */
+/** Id of one of the programmes that share the other half of the rows. */
 export const SMALL = 7;
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 /**
- * Body of an event. It is as long as a real one, so that the planner's estimate for reading all events is
- * realistic.
+ * Body of an event. It is as long as a real body, so that the planner's estimate for reading all events is realistic.
  */
 const BODY = "body ".repeat(40);
-/** Added to a programme's id to get the id of its receiver. */
+/** Difference between the id of a programme and the id of its receiver. */
 const FIRST_RECEIVER = 1_000;
 export const LARGE_RECEIVER: ReceiverId = receiverOf(LARGE);
 export const SMALL_RECEIVER: ReceiverId = receiverOf(SMALL);
 const RECEIVER = `${FIRST_RECEIVER} + ${PROGRAMME}`;
 const KEPT_DAYS = 180;
 const PARTNERS = 1_000;
-/** Expression for a partner. Half of all rows belong to the first. */
-/** Returns SQL for the partner of an entry. */
+/** Returns SQL for the partner of an entry. Half of all entries belong to the first partner. */
 const partnerOf = (entry: string) =>
 	`case when ${entry} % 2 = 0 then 1 else 2 + ${entry} % ${PARTNERS - 1} end`;
 const PARTNER = partnerOf("i");
-/** Expression for a time. The rows are spread over the retention time, the newest last. */
+/** SQL for a time. The rows are spread over the retention time, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
-/** Expression for a time around START_MS, in no particular order. */
+/** SQL for a time around START_MS, in no particular order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 
 const CONVERSION = "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)";
 
 /**
- * The rows of each table: its name, its columns, their values as expressions over the row number `i`, and the
- * number of rows if it is not ROWS.
+ * Contents of each table: its name, its columns, the SQL of their values for row number `i`, and the number of rows if
+ * it is not ROWS.
  */
 const FILLINGS: readonly (readonly [table: string, columns: string, values: string, rows?: number])[] = [
 	[
@@ -59,8 +57,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	["receivers", "id, kind, programme_id", `${FIRST_RECEIVER} + i, 'shop', i`, PROGRAMMES],
 	[
-		// The database assigns the ids of conversions, events and entries. With explicit ids, PostgreSQL would assign the same
-		// id to the next row.
+		// The database assigns the ids of conversions, events and entries. If they were explicit, PostgreSQL would assign
+		// the same ids to later rows.
 		"conversions",
 		`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency, test, source,
 			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms, decided_at_ms`,
@@ -231,8 +229,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 ];
 
 /**
- * Tables that queries must not read in full. Programmes, their receivers and partners are not among them,
- * because they are few.
+ * Tables that queries must not read in full. Programmes, receivers and partners are left out, because there are few of
+ * them.
  */
 export const LARGE_TABLES: readonly string[] = FILLINGS.map(([table]) => table).filter(
 	(table) => !["programmes", "receivers", "partners"].includes(table),
@@ -255,7 +253,10 @@ export async function fillTables(store: Store): Promise<void> {
 	await analyseAsInService(store);
 }
 
-/** Marks the moves as if many transactions had written them. All of these transactions are visible. */
+/**
+ * Changes the transaction ids of the moves, as if many transactions had written them. All these transactions count as
+ * committed.
+ */
 async function spreadOverTransactions(store: Store): Promise<void> {
 	for (let first = 1; first <= ROWS; first += ROWS_PER_STATEMENT) {
 		await sql`update moves set transaction = 1 + id / 100

@@ -31,10 +31,10 @@ export interface TimedRates {
 	feeRate: string;
 }
 
-/** The partner that a report credits. */
+/** Partner that a report credits, with the commission of that partner. */
 export interface Brought {
 	credit: Credit;
-	/** Commission that this partner had when the conversion was recorded or confirmed. It is "0" for nobody. */
+	/** Commission that this partner had when the conversion was recorded or confirmed. "0" if nobody is credited. */
 	commissionRate: string;
 }
 
@@ -49,19 +49,24 @@ export interface LifeState {
 	test: boolean;
 	occurredAtMs: number;
 	windowEndsAtMs: number | null;
-	/** Time of the recording, or of the confirmation if a pixel had reported the sale. Its rates count for good. */
+	/**
+	 * Time of the recording, or of the confirmation if a pixel had reported the sale. The rates of this time never
+	 * change.
+	 */
 	ratedAtMs: number;
 	/** The programme's rates at that time. */
 	rates: TimedRates;
 	/** The credited partner. Null if nobody is credited, or the shop's server has not reported yet. */
 	brought: Brought | null;
-	/** The first partner that was credited, with the commission of that credit. Null if there was none yet. */
+	/** First partner that was credited, with the commission of that credit. Null if no partner was credited yet. */
 	first: Brought | null;
-	/** Refunds in the order in which they were made. `basketValue` is what they left. */
+	/** Refunds in the order in which they were made. The `basketValue` of each is the value that it left. */
 	refunds: readonly ModelRefund[];
 	/** Events created so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
-	/** The previous conversion of the order. Only a pixel had reported it, and it had ended. */
+	/**
+	 * Earlier conversion of the same order, which only a pixel had reported and which had ended. Null if there is none.
+	 */
 	replaced: LifeState | null;
 }
 
@@ -73,7 +78,7 @@ export interface ModelRefund {
 }
 
 /**
- * Fields of the body that depend on the conversion's history. conversionId and programId are left out,
+ * Fields of a callback's body that depend on the conversion's history. conversionId and programId are left out,
  * because they are only names.
  */
 export interface OwedBody {
@@ -93,16 +98,19 @@ export type Act =
 			basketValue: string;
 			occurredAtMs: number | null;
 			isTest: boolean;
-			/** Returns the click IDs of the report. */
+			/** Returns the click IDs of the report after decryption. */
 			openClicks?: (() => readonly (Click | null)[]) | undefined;
 			couponCodes?: readonly string[] | undefined;
-			/** Returns the credit that results for a given time of sale, with the commission of another time. */
+			/** Returns the credit for a sale at `soldAtMs`, with the commission that the partner had at `ratedAtMs`. */
 			bring?(soldAtMs: number, ratedAtMs: number): Brought;
 	  }
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
 
-/** Actions that change the amounts of a conversion, and not its status (except for a refund of all that is left). */
+/**
+ * Actions that change the amounts of a conversion. They leave its status unchanged, except that a refund of the whole
+ * rest is a reversal.
+ */
 export type MoneyAct =
 	| { kind: "refund"; refundId: string; amount: string; reason: string }
 	/** Staff credit the conversion to another partner, or to nobody. */
@@ -111,7 +119,7 @@ export type MoneyAct =
 /** An action and its answer, which is an outcome, a fault code, or null if no answer came. */
 export interface Answered {
 	act: Act | MoneyAct;
-	/** Time of the clock of the process that carried the action out. */
+	/** Time by the clock of the process that carried the action out. */
 	nowMs: number;
 	answer: string | null;
 }
@@ -143,8 +151,8 @@ export interface Step {
 }
 
 /**
- * Returns the possible states after these actions, carried out in any order, that agree with every answer. An
- * empty list means that a promise is broken.
+ * Returns the states that are possible after these actions in any order and that agree with every answer. An empty
+ * list means that a promise is broken.
  */
 export function explain(
 	states: readonly LifeState[],
@@ -195,8 +203,8 @@ export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: b
 }
 
 /**
- * Carries out an action and returns the answer and the next state. `owes` says whether the programme has a
- * Postback URL and a secret at that moment. Without them no event is ever created.
+ * Carries out an action and returns the answer and the next state. `owes` says whether the programme has a Postback
+ * URL and a secret at that moment, without which no event is created.
  */
 export function carryOut(
 	state: LifeState,
@@ -255,7 +263,8 @@ function report(
 	}
 	if (isUnsigned) return { answer: "DUPLICATE", next: state };
 	if (!state.isUnsigned) {
-		// A repeat only changes an open sale of the same kind, because a test says nothing about a real sale.
+		// A repeated report changes a sale only if it is open and of the same kind, because a test says nothing about a
+		// real sale.
 		const isOpen = state.status === "RECORDED" && state.test === isTest;
 		const current = isOpen ? state.brought?.credit : undefined;
 		const candidate = broughtAt?.(state.occurredAtMs, state.ratedAtMs);
@@ -299,8 +308,8 @@ function decide(
 }
 
 /**
- * Refunds a part of the value. A repeated refund gets the same answer in every status. A refund of everything that is
- * left is a reversal, and the amounts stay as they were before it.
+ * Refunds a part of the value. A repeated refund gets the same answer in every status. A refund of the whole rest is a
+ * reversal, which leaves the amounts as they were.
  */
 function refund(
 	state: LifeState,
@@ -330,14 +339,13 @@ function refund(
 	return { answer: "REFUNDED", next: { ...state, basketValue: made.left, refunds } };
 }
 
-/** Returns whether the credit names a partner. */
 function isSomebody(brought: Brought | null): boolean {
 	return brought !== null && brought.credit.partnershipId !== null;
 }
 
 /**
- * Credits the conversion after it was recorded. Each partner keeps the commission that it had then, and the partner that
- * had the conversion first keeps the commission that was recorded.
+ * Credits the conversion after it was recorded. Each partner keeps the commission that it had at the time of the
+ * recording. The first partner keeps the commission that was recorded.
  */
 function creditLater(state: LifeState, candidate: Brought): LifeState {
 	const { partnershipId } = candidate.credit;
@@ -350,8 +358,8 @@ function creditLater(state: LifeState, candidate: Brought): LifeState {
 }
 
 /**
- * Credits the conversion to the partner that staff name. No event announces it. Naming the partner that has the conversion
- * already changes nothing.
+ * Credits the conversion to the partner that staff name. No event announces this. Naming the credited partner again
+ * changes nothing.
  */
 function assign(state: LifeState, brought: Brought, terms: Terms): Step {
 	const refused = (answer: string): Step => ({ answer, next: state });
@@ -391,8 +399,7 @@ function announce(state: LifeState, name: string, terms: Terms): LifeState {
 }
 
 /**
- * Returns the commission and the fee. If the programme credits partners and nobody brought the sale, both are
- * zero.
+ * Returns the commission and the network fee. Both are zero if the programme credits partners and the sale has none.
  */
 export function amountsOf(
 	{ basketValue, brought, rates }: LifeState,

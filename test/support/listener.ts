@@ -16,12 +16,9 @@ export interface Listener {
 	told: string[];
 	/** Number of events in each batch. */
 	batches: number[];
-	/** Reads the next batch. Resolves to true if there are more events. */
+	/** Reads the next batch. Resolves to true if more events are left. */
 	look(): Promise<boolean>;
-	/**
-	 * Reads until all events are read. On PostgreSQL a transaction of another suite may delay that for a
-	 * moment.
-	 */
+	/** Reads all remaining events. On PostgreSQL a transaction of another suite may delay some of them for a moment. */
 	catchUp(): Promise<void>;
 }
 

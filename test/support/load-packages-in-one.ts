@@ -1,5 +1,6 @@
-// `node --import=…/load-packages-in-one.ts?list=FILE&program=URL …` redirects the imports of the listed packages, and the
-// program that src/ringback.js imports, to the bundles that packages-in-one.ts has built.
+// Redirects imports to the bundles that packages-in-one.ts has built. The command `node
+// --import=…/load-packages-in-one.ts?list=FILE&program=URL …` redirects the listed packages and the program that
+// src/ringback.js imports.
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

@@ -1,4 +1,4 @@
-// Loader arguments for our own programs if they do not inherit the environment of the test run.
+// Returns loader arguments for our own programs that do not inherit the environment of the test run.
 
 /** Environment variable in which test/global-setup.ts names the module that each process of the run imports first. */
 export const LOADER_VARIABLE = "RINGBACK_TEST_LOADER";

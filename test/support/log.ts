@@ -1,4 +1,4 @@
-// A log that stores its lines in memory, so that tests can check what was logged and what must not be.
+// Provides a log that stores its lines in memory, so that tests can check what was logged and what must not be.
 
 import { inspect } from "node:util";
 import type { Log } from "#core/ports.ts";

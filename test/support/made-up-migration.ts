@@ -1,4 +1,4 @@
-// A second migration for tests, as a later release would add it to the list.
+// Provides a second migration for tests, appended to the list as a later release would do.
 
 import { MIGRATIONS, type Migration } from "#core/store/schema/migrations.ts";
 

@@ -1,5 +1,5 @@
-// A real SMTP server for tests. It stores the mails that it accepts, can stop and start again on the same port, can
-// answer slowly, and can reject single recipients.
+// Provides a real SMTP server for tests. The server stores the mails that it accepts, can stop and start again on the
+// same port, can answer slowly, and can reject single recipients.
 
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -7,7 +7,7 @@ import { SMTPServer } from "smtp-server";
 import { portOf } from "./port-of.ts";
 
 export interface ReceivedMail {
-	/** Recipients on the envelope, who really get the mail. */
+	/** Recipients on the envelope, to whom the mail is really delivered. */
 	to: readonly string[];
 	headers: ReadonlyMap<string, string>;
 	text: string;
@@ -31,7 +31,7 @@ export interface MailServer {
 	comeBack(): Promise<void>;
 }
 
-/** Starts the server. If `login` is given, the server requires that login and refuses all other clients. */
+/** Starts the server. If `login` is given, clients must sign in with that login. */
 export async function startMailServer(
 	nowMs: () => number,
 	login?: { username: string; password: string },
@@ -62,7 +62,7 @@ export async function startMailServer(
 				}, answer);
 			},
 		});
-		// A client that disconnects in the middle is not an error.
+		// A client may disconnect in the middle without an error.
 		smtp.on("error", () => undefined);
 		smtp.server.on("connection", (socket: Socket) => {
 			const { remotePort } = socket;

@@ -1,4 +1,4 @@
-// Makes steps about conversions that a test chooses, without judging them.
+// Applies steps to conversions that a test chooses, without judging whether they are allowed.
 
 import { type Changed, changeOrders } from "#core/conversions/change-orders.ts";
 import type { InTransaction } from "#core/conversions/deps.ts";
@@ -7,10 +7,10 @@ import type { OrderRequest } from "#core/conversions/order-request.ts";
 import type { Db } from "#core/store/store.ts";
 import type { Conversion } from "#core/store/tables/conversions.ts";
 
-/** A step, and the conversion that it changes. It is null if the step starts one. */
+/** A step and the conversion that it changes. The conversion is null if the step starts one. */
 export type GivenStep = Step & { known: Conversion | null };
 
-/** Makes the steps together. The results are the conversions after them. */
+/** Applies the steps in one batch. Returns the conversions as they are after that. */
 export function makeSteps(
 	trx: Db,
 	deps: InTransaction,

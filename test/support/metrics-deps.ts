@@ -1,4 +1,4 @@
-// Metrics of a process that has just started, except for the values that a test sets.
+// Provides metrics of a process that has just started, except for the values that a test sets.
 
 import { NOTHING_READ } from "#core/store/queries/system.ts";
 import type { WatchedState } from "../../src/watch/checks.ts";

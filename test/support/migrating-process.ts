@@ -1,6 +1,6 @@
-// A separate process that applies every migration, and a made-up one, to a database when the test sends it a
-// message. It then reports what it did. Arguments: the kind and location of the database. With a third
-// argument "killed", the process kills itself after the first migration.
+// Applies every migration, and a made-up one, to a database in a separate process, when the test sends a message. The
+// process then reports the result. Its arguments are the kind and location of the database. With a third argument
+// "killed", the process kills itself after the first migration.
 
 import { once } from "node:events";
 import { START_MS } from "./clock.ts";

@@ -1,6 +1,6 @@
-// Checks the accounts of partners, the statements, the payments and the rates of sales (invariants 9 to 12 of
-// ARCHITECTURE.md). It gets plain rows and adds them up itself, so that it does not repeat a mistake of the service's queries. A statement is copied
-// when it is first seen, and must stay equal to its copy.
+// Audits the accounts of partners, the statements, the payments and the rates of sales (invariants 9 to 12 of
+// ARCHITECTURE.md). The auditor gets plain rows and adds them up itself, so that it does not repeat a mistake of the
+// service's queries. It copies each statement when it first sees it, and later compares the statement with the copy.
 
 import { demand } from "./broken.ts";
 import { coinsOf } from "./lifecycle-model.ts";
@@ -42,7 +42,7 @@ interface StatementRow {
 	is_carried: number;
 }
 
-/** A conversion, and the partner to whom it is credited. */
+/** Conversion with the partner to whom it is credited. */
 interface OwingRow {
 	id: number;
 	programme_id: number;
@@ -82,7 +82,7 @@ interface PaymentRow {
 	entry_id: number;
 }
 
-/** All rows about money, as of one moment. Entries and statements are in the order of their ids. */
+/** All rows about money at one moment. Entries and statements are in the order of their ids. */
 export interface MoneyRows {
 	conversions: readonly OwingRow[];
 	entries: readonly EntryRow[];
@@ -94,7 +94,7 @@ export interface MoneyRows {
 	payments: readonly PaymentRow[];
 }
 
-/** Minimum payout of each currency in its smallest coins. */
+/** Minimum payout of each currency in the smallest coins. */
 export type Minimums = ReadonlyMap<string, bigint>;
 
 /** Copies of the statements that were seen before, by their ids. */
@@ -161,9 +161,8 @@ function auditAmounts(
 }
 
 /**
- * Checks that the amounts follow from the basket value and the rates, that the rate of the fee is the one that was recorded
- * unless nothing is charged, and that the first partner has the commission that was recorded. Amounts of other software
- * have no rates.
+ * Checks three rules. The amounts follow from the basket value and the rates. The rate of the fee is the recorded one,
+ * unless nothing is charged. The first partner has the commission that was recorded. Imported amounts have no rates.
  */
 function auditRates(conversion: OwingRow): void {
 	const { basket_value, commission, network_fee, rates, fee_rate } = conversion;
@@ -214,7 +213,7 @@ function auditOwing(conversions: readonly OwingRow[], entries: readonly EntryRow
 	demand(entriesOf.size === 0, ADDS_UP, () => `there are no conversions ${[...entriesOf.keys()]}`);
 }
 
-/** Checks that every entry is open or in exactly one statement. Entries of payments are neither. */
+/** Checks that every entry is open or in exactly one statement. An entry of a payment is neither. */
 function auditPlaces(
 	entries: readonly EntryRow[],
 	open: readonly OpenRow[],
@@ -238,7 +237,10 @@ function auditPlaces(
 	demand(strays.length === 0, IN_ONE_PLACE, () => `there are no entries ${strays}`);
 }
 
-/** Checks that a statement starts with what the partner's last one carried forward, and is for a later month. */
+/**
+ * Checks that a statement opens with the balance that the partner's previous statement carried forward, and is for a
+ * later month.
+ */
 function auditOpening(statement: StatementRow, earlier: readonly StatementRow[]): void {
 	const last = earlier.findLast(
 		({ partner_id, currency }) => partner_id === statement.partner_id && currency === statement.currency,
@@ -248,7 +250,7 @@ function auditOpening(statement: StatementRow, earlier: readonly StatementRow[])
 	demand(isNext, STATEMENT, () => `${JSON.stringify(statement)} follows ${JSON.stringify(last)}`);
 }
 
-/** Checks that the numbers of each year are 1, 2, 3 and so on, in the order of the issue. */
+/** Checks that the numbers of each year are 1, 2, 3 and so on, in the order in which the statements were issued. */
 function auditNumbers(
 	statements: readonly StatementRow[],
 	numbers: readonly { year: number; last: number }[],
@@ -280,7 +282,7 @@ function auditPayments(
 		const entryId = paidBy.get(id);
 		entriesOf.delete(id);
 		paidBy.delete(id);
-		// The account alternates between minus and plus the total, and a payment is the last minus.
+		// The entries alternate between minus and plus the total. A paid statement ends with minus.
 		const isRight =
 			own.every(
 				(entry, index) =>

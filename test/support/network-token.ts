@@ -1,5 +1,3 @@
-// An API token of the network.
-
 import { sha256Hex } from "#core/domain/signature.ts";
 import { createPerson } from "#core/people/people.ts";
 import { insertApiToken } from "#core/store/queries/api-tokens.ts";

@@ -12,14 +12,14 @@ import type { TestContext } from "node:test";
  */
 const FILE_VARIABLE = "RINGBACK_TEST_NOT_RUN_FILE";
 
-/** Returns whether the tests run in CI. CI services and `.ci/run` set this variable. */
+/** Returns whether the tests run in CI, where this variable is set by CI services and by `.ci/run`. */
 function isInCi(): boolean {
 	return !["", "0", "false"].includes(process.env["CI"] ?? "");
 }
 
 /**
- * Records `reason`, which says what is missing and how to get it, and returns it as the reason of the skipped
- * test. In CI it throws, because CI must run everything.
+ * Records `reason`, which says what is missing and how to get it, and returns `reason` for the skipped test. Throws in
+ * CI, because CI must run everything.
  */
 export function reportNotRun(reason: string): string {
 	if (isInCi()) throw new Error(`${reason} In CI every test must run.`);
@@ -27,7 +27,7 @@ export function reportNotRun(reason: string): string {
 	return reason;
 }
 
-/** Records `reason` without failing in CI, for tools that CI may lack, too. */
+/** Records `reason` like `reportNotRun`, but never fails, because CI may lack these tools, too. */
 export function noteNotRun(reason: string): void {
 	const file = process.env[FILE_VARIABLE];
 	if (file !== undefined) appendFileSync(file, `${reason}\n`);

@@ -8,7 +8,7 @@ import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";
 
 /**
- * Returns an open notice about failing callbacks that owners can already see. It has one final failure (a
+ * Returns an open notice about failing callbacks that owners can already see. The notice has one final failure (a
  * 404).
  */
 export function newNotice(
@@ -32,7 +32,7 @@ export function newNotice(
 	};
 }
 
-/** Returns a single final failure in the form in which the engine adds it to a notice. */
+/** Returns a single final failure in the form in which the engine adds failures to a notice. */
 export function failedAttempts(
 	receiverId: ReceiverId,
 	change: Partial<FailedAttempts> = {},

@@ -1,6 +1,5 @@
-// Runs the real service inside this process. It calls `startService` with an operator's settings and a
-// database of its own. Every suite that needs the whole service uses this file, and adds shops, a mail server
-// or checks.
+// Runs the real service inside this process. Every suite that needs the whole service uses this file, and adds shops,
+// a mail server or checks. `startService` gets an operator's settings and a new database.
 
 import { deepEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -23,9 +22,9 @@ export interface ServiceOptions {
 	 * clock that it moves.
 	 */
 	clock?: Clock;
-	/** Clock of the machine, if it differs from the database's clock. */
+	/** Clock of the machine. By default it is the same as the database's clock. */
 	machineClock?: Clock;
-	/** Certificates (PEM) of the test's shops, which the service trusts for callbacks. */
+	/** PEM certificates of the test's shops, which the service trusts for callbacks. */
 	trustedCa?: string;
 	/** Settings in addition to the default ones of these tests. */
 	settings?: Settings;
@@ -85,16 +84,16 @@ export async function prepareService(options: ServiceOptions = {}) {
 		database,
 		/** Log lines of all services that ran over this database. */
 		log,
-		/** Starts the service again after a stop, on the same port. Other settings may be given. */
+		/** Starts the service again after a stop, on the same port, by default with the same settings. */
 		async start(settings: Settings = first) {
 			service = await startService(configOf(settings), outside);
 			({ port } = new URL(service.url));
-			// This waits until the engine's first transaction has ended, before a test opens its own connection.
-			// SQLite would otherwise block this process while it waits for a lock.
+			// A test may open its own connection only after the engine's first transaction has ended. SQLite would otherwise
+			// block this process while it waits for a lock.
 			await setImmediate();
 			return service;
 		},
-		/** Stops the service once. Further callers wait for the same stop. */
+		/** Stops the service once. Concurrent callers wait for the same stop. */
 		stop,
 		/** Opens the resources of a command, which delivers nothing and opens no port. */
 		openWorkplace: () => openWorkplace(configOf(first), outside),

@@ -1,7 +1,7 @@
-// Bundles what the processes of a test run load, because loading a file takes most of a millisecond and there are
-// hundreds of processes. Third-party packages become a few files for every process; kysely alone has 255 files. The
-// `ringback` command becomes one file, as in the executable, which halves the time that it takes to start. Test files
-// load our sources unbundled.
+// Bundles the code that the processes of a test run load, because loading a file takes most of a millisecond and there
+// are hundreds of processes. Third-party packages become a few files for every process; kysely alone has 255 files.
+// The `ringback` command becomes one file, as in the executable, which halves the time that it takes to start. Test
+// files load our sources unbundled.
 
 import { createHash } from "node:crypto";
 import {
@@ -46,7 +46,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CACHE = join(ROOT, "node_modules/.cache/packages-in-one");
 const LIST = "list.json";
 const PROGRAM = "main.mjs";
-/** Source that finds files of the product by its own address. */
+/** Address of the source file from which the product finds its other files. */
 const SHIPPED = new URL("../../src/shipped-files.ts", import.meta.url).href;
 
 /** Builds the bundles, and makes all processes that are started later with this environment use them. */
@@ -62,7 +62,7 @@ export async function bindPackages(): Promise<void> {
 	process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --import=${loader.href}`.trim();
 }
 
-/** Returns the folder with what `make` writes from the files. An earlier run may have made it. */
+/** Returns a folder with the bundles that `make` writes. An earlier run may have written them. */
 async function bring(
 	name: string,
 	files: readonly string[],
@@ -118,11 +118,11 @@ async function makeProgram(into: string): Promise<void> {
 		format: "esm",
 		// The type check's configuration is not used, because it maps some packages to declarations.
 		tsconfigRaw: {},
-		// Packages written for `require` need one.
+		// Packages written for `require` need this function, which an ES module does not have.
 		banner: {
 			js: `import { createRequire } from "node:module"; const require = createRequire("${SHIPPED}");`,
 		},
-		// The program finds its files by the place of this source.
+		// The program finds its files relative to this source.
 		define: { "import.meta.url": JSON.stringify(SHIPPED) },
 		external: ["pg-native"],
 		logLevel: "error",

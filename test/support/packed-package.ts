@@ -1,4 +1,4 @@
-// The receiver package as a shop gets it, installed by npm from the file that the service serves.
+// Provides the receiver package as a shop gets it, installed by npm from the file that the service serves.
 
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { runProgram } from "./run-program.ts";
 
 const HOME = fileURLToPath(new URL("../../receiver/", import.meta.url));
 const SOURCES = ["LICENSE", "package-lock.json", "receiver/**/*.{json,md,ts}"];
-/** Says of which sources the package was packed by the last test run. */
+/** Path of the file with the hash of the sources from which the package was last packed. */
 const STAMP = join(HOME, "packed/sources.sha256");
 
 export const RELEASED_FOLDER = join(HOME, "downloads");

@@ -8,8 +8,8 @@ import { START_MS } from "./clock.ts";
 
 let lastAdded = 1_000_000;
 /**
- * Number of ids that are left free. On SQLite the next event gets the id after the highest one, and later
- * events of the same test need ids.
+ * Number of ids that are left free below the new ones. On SQLite the next event gets the id after the highest one, and
+ * later events of the same test need ids.
  */
 const FREE_IDS = 1_000;
 
@@ -38,8 +38,8 @@ export async function addPending(
 }
 
 /**
- * Throws if a delivery of the programme is both pending and undelivered, or neither of them without a
- * success.
+ * Throws if a delivery of the programme has a row both in `queue` and in `undelivered`, or has neither and did not
+ * succeed.
  */
 export async function demandNoLimbo(store: Store, { receiver_id: id }: Programme): Promise<void> {
 	const { rows } = await sql`select e.id from events e

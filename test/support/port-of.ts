@@ -1,5 +1,3 @@
-// Returns the port of a listening server.
-
 import type { Server } from "node:net";
 
 export function portOf(server: Pick<Server, "address">): number {

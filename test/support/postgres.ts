@@ -1,4 +1,4 @@
-// A real PostgreSQL server for one test run, with its own folder and port on 127.0.0.1. It is removed at the
+// Starts a real PostgreSQL server for one test run, with its own folder and port on 127.0.0.1, and removes it at the
 // end. The EmbeddedPostgres class is not used, because it creates a system account when it runs as root.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -22,14 +22,13 @@ import { findMemoryFolder } from "./run-folder.ts";
 export const POSTGRES_URL_VARIABLE = "RINGBACK_TEST_POSTGRES_URL";
 
 export interface PostgresServer {
-	/** Returns the administrator's URL for the named database. */
 	url(database?: string): string;
 	/** Folder of the server's data. */
 	dataFolder: string;
 	/** Resolves to the URL of the new database. */
 	createDatabase(name: string): Promise<string>;
 	/**
-	 * Restarts the server with the same data and port, which breaks every connection. "fast" stops it cleanly.
+	 * Restarts the server with the same data and port, which breaks every connection. "fast" stops the server cleanly.
 	 * "immediate" stops it like a crash, with recovery at the start. `meanwhile` runs while the server is down.
 	 */
 	restart(way?: "fast" | "immediate", meanwhile?: () => Promise<void>): Promise<void>;
@@ -38,13 +37,13 @@ export interface PostgresServer {
 
 export interface PostgresOptions {
 	/**
-	 * Settings as in postgresql.conf. `fsync` is on by default. If it is off, the data is stored in memory if
+	 * Settings as in postgresql.conf. `fsync` is on by default. If `fsync` is off, the data is stored in memory if
 	 * possible.
 	 */
 	settings?: Readonly<Record<string, string>>;
 	/** Programs of the server; those from npm by default. */
 	binaries?: PostgresBinaries;
-	/** Server that the new one follows as a standby. Its data is copied, for which it is restarted once. */
+	/** Server that the new one follows as a standby. To copy its data, that server is restarted once. */
 	standbyOf?: PostgresServer;
 }
 
@@ -84,7 +83,7 @@ export async function startPostgres({
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
 	const isShortLived = settings["fsync"] === "off";
 	const memory = isShortLived ? findMemoryFolder() : undefined;
-	// The data has a folder of its own, so that files that a test puts beside it are removed with it.
+	// The data has its own folder, so that files that a test puts beside the data are removed, too.
 	const home = mkdtempSync(join(memory ?? folder, "ringback-data-"));
 	const dataFolder = join(home, "data");
 	const keeper = startKeeper(home, folder);
@@ -94,7 +93,7 @@ export async function startPostgres({
 			primary === undefined ? randomBytes(16).toString("hex") : new URL(primary.url()).password;
 		const binaries = given ?? findBinaries(account, join(folder, "native"));
 		if (primary === undefined) {
-			// PostgreSQL 15, which Debian has, knows neither the option nor the setting.
+			// PostgreSQL 15, which Debian has, supports neither the option nor the setting.
 			const hasIterations = given === undefined;
 			await initialise(binaries.initdb, { folder, dataFolder, password, account, hasIterations });
 		} else await copyAsStandby(primary, dataFolder, account);
@@ -146,7 +145,7 @@ async function initialise(
 		dataFolder: string;
 		password: string;
 		account: Account | undefined;
-		/** Whether the number of rounds of the password's hash can be set. */
+		/** Whether the server supports a setting for the rounds of the password's hash. */
 		hasIterations: boolean;
 	},
 ): Promise<void> {
@@ -222,8 +221,8 @@ async function accepts(url: string): Promise<boolean> {
 		await client.connect();
 		return true;
 	} catch {
-		// The server does not listen yet or is still starting. The caller polls again until its time limit, and
-		// then shows the server's log.
+		// The server does not listen yet or is still starting. The caller polls again until its time limit. After that,
+		// the caller shows the server's log.
 		return false;
 	} finally {
 		await client.end();
@@ -277,8 +276,8 @@ const KEEPER = `
 	rm -rf "$@"`;
 
 /**
- * Starts the script. It must be called before anything is put into the folders. The server's data will be in
- * `data` below the first folder.
+ * Starts the script, which must happen before any file is written to the folders. The server's data is in `data` below
+ * the first folder.
  */
 function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
 	// The shell is detached, because Ctrl-C in the terminal must end the tests before it ends the shell.
@@ -291,7 +290,7 @@ function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
 	return keeper;
 }
 
-/** Closes the pipe, which stops the server and removes the folders, and waits until that is done. */
+/** Closes the pipe, so that the script stops the server and removes the folders, and waits for the script to end. */
 async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	if (hasEnded(keeper)) return;
 	keeper.ref();
@@ -302,7 +301,7 @@ async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 
 /** Creates a database that is empty, or a copy of the template. Resolves to its URL. */
 export async function createDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
-	// Copying files takes half the time of the default, which writes every page of the template to the log.
+	// The strategy file_copy takes half the time of the default, which writes every page of the template to the log.
 	const copied =
 		template === undefined ? "" : ` template ${pg.escapeIdentifier(template)} strategy file_copy`;
 	await runAsAdmin(adminUrl, `create database ${pg.escapeIdentifier(name)}${copied}`);
@@ -311,14 +310,14 @@ export async function createDatabase(adminUrl: string, name: string, template?: 
 	return url.href;
 }
 
-/** Drops the database. It fails if a connection is still open, which proves that a test closed everything. */
+/** Drops the database. Fails if a connection is still open, which proves that a test closed everything. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
 	await runAsAdmin(adminUrl, `drop database ${pg.escapeIdentifier(name)}`);
 }
 
 /**
- * Forbids connections to a database, including autovacuum's, because PostgreSQL only copies a database that
- * nobody uses.
+ * Forbids connections to a database, including autovacuum's, because PostgreSQL can only copy a database without
+ * connections.
  */
 export async function closeDatabase(adminUrl: string, name: string): Promise<void> {
 	await runAsAdmin(adminUrl, `alter database ${pg.escapeIdentifier(name)} allow_connections false`);
@@ -335,8 +334,8 @@ async function runAsAdmin(adminUrl: string, statement: string): Promise<void> {
 }
 
 /**
- * Returns functions that create databases on the PostgreSQL of the test run. If there is none, they start a
- * server.
+ * Returns functions that create databases on the PostgreSQL server of the test run. If there is no such server, they
+ * start one.
  */
 export function createPostgresAtHand(options: PostgresOptions = {}) {
 	let ownServer: Promise<PostgresServer> | undefined;

@@ -1,5 +1,3 @@
-// Creates a shop's account in the database of a process that has not started yet.
-
 import { type Environment, readConfig } from "../../src/config.ts";
 import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
 import { type AccountOptions, openAccount, type ShopAccount } from "./shop-account.ts";

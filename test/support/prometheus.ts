@@ -1,4 +1,4 @@
-// A real Prometheus server for tests, and its tool that checks rules, from Debian's package or the PATH.
+// Starts a real Prometheus server for tests, and finds its tool that checks rules, from Debian's package or the PATH.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ export const PROMETHEUS_MISSING =
 	"the alert rules and the dashboard: no prometheus and promtool (Debian: apt-get install prometheus).";
 
 export interface PrometheusAnswer {
-	/** Number of series in the result. It is one if the result is a number. */
+	/** Number of series in the result, which is one if the result is a number. */
 	count: number;
 	/** Reason why the query failed, or null. */
 	error: string | null;
@@ -25,8 +25,8 @@ export interface Prometheus {
 }
 
 /**
- * Shell script that runs the server. The server ends with our process in every case, because the pipe that
- * the script reads is closed then.
+ * Shell script that runs the server. The script reads a pipe that closes when our process ends in any way, and then
+ * stops the server.
  */
 const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 

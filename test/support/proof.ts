@@ -1,6 +1,5 @@
-// A proof is a test that can run for any length of time. It is a command with options. It shows its progress
-// and prints one summary line with its counts. At the first broken promise it prints the command that replays
-// the failure.
+// A proof is a test that can run for any length of time, as a command with options. The command shows its progress and
+// prints one summary line with its counts. At the first broken promise it prints the command that replays the failure.
 
 import { type Command, describeCommand, EXIT, parseOptions } from "../../src/cli/command.ts";
 import { endInOrder } from "./end-in-order.ts";
@@ -22,13 +21,13 @@ export interface ProofOption {
 	value: string;
 	help: string;
 	preset: number | null;
-	/** Smallest value; 0 by default. */
+	/** Smallest allowed value; 0 by default. */
 	least?: number;
-	/** Largest value; unlimited by default. */
+	/** Largest allowed value; unlimited by default. */
 	most?: number;
 }
 
-/** Reports the progress in a few words. The text is shown at most a few times a second. */
+/** Reports the progress in a few words. At most a few of these texts are shown in a second. */
 export type Progress = (text: string) => void;
 
 /**
@@ -39,7 +38,7 @@ export const isLong: boolean = process.env["RINGBACK_TEST"] === "long";
 
 export const noProgress: Progress = () => undefined;
 
-/** A promise that did not hold, and the command that shows it again. */
+/** Error for a promise that did not hold, with the command that replays the failure. */
 export class BrokenPromise extends Error {
 	readonly replay: string;
 

@@ -15,13 +15,13 @@ export interface QueryPlan {
 }
 
 /**
- * Gives the planner the same statistics as in service. PostgreSQL analyses its tables by itself, and SQLite's
- * are never analysed.
+ * Gives the planner the same statistics as in production. PostgreSQL analyses its tables by itself, and SQLite's
+ * tables are never analysed.
  */
 export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
 	if (kind !== "postgres") return;
 	await db.executeQuery(CompiledQuery.raw("analyze"));
-	// In service, autovacuum does this when it analyses the table.
+	// In production, autovacuum does this when it analyses the table.
 	await db.executeQuery(CompiledQuery.raw("select gin_clean_pending_list('conversions_by_part')"));
 }
 
@@ -74,8 +74,8 @@ async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promis
 }
 
 /**
- * Returns PostgreSQL's generic plan, which is valid for any parameters. It must be called in a transaction,
- * because it changes a setting for the duration of the transaction.
+ * Returns PostgreSQL's generic plan, which is valid for any parameters. The caller must be in a transaction, because
+ * this changes a setting until the end of the transaction.
  */
 async function explainGeneric(db: Db, query: CompiledQuery): Promise<QueryPlan> {
 	const execute = (text: string) => db.executeQuery<{ "QUERY PLAN"?: string }>(CompiledQuery.raw(text));
@@ -109,7 +109,7 @@ export class RememberingDatabase extends DatabaseSync {
 function readPlan(lines: readonly string[]): QueryPlan {
 	const find = (...patterns: readonly RegExp[]) =>
 		lines.flatMap((line) => patterns.flatMap((pattern) => pattern.exec(line)?.[1] ?? []));
-	// This line names a table that the statement itself creates, such as "MATERIALIZE next".
+	// In a plan, such a line names a table that the statement itself creates, as in "MATERIALIZE next".
 	const lists = find(/^MATERIALIZE (\w+)/);
 	return {
 		lines,

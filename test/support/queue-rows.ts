@@ -1,5 +1,5 @@
-// Helpers for tests of the queue. They provide an engine that takes due rows and settles them, and read
-// everything that a settlement may change.
+// Helps tests of the queue with an engine that takes and settles due rows, and reads everything that a settlement may
+// change.
 
 import type { PassInput } from "#core/callbacks/pass.ts";
 import type { ReceiverId } from "#core/domain/receiver.ts";
@@ -59,7 +59,7 @@ export function settle(store: Store, ...settlements: readonly Settlement[]): Pro
 	});
 }
 
-/** Returns the input of an engine's pass that does nothing except what `change` says. */
+/** Returns the input of an engine's pass. The pass does only what `change` says. */
 export function passInput(engineId: number, nowMs: number, change: Partial<PassInput> = {}): PassInput {
 	return {
 		engineId,

@@ -1,7 +1,7 @@
-// Makes passphrases fast in tests that seal and open many backups in one process. Deriving a key from a
-// passphrase takes half a second of one core and 128 MB on purpose. This replacement runs the same function
-// at its lowest cost. It fails if the service asks for weaker parameters than required. It cannot open a
-// backup that another process sealed.
+// Makes passphrases fast in tests that seal and open many backups in one process. Deriving a key from a passphrase
+// takes half a second of one core and 128 MB on purpose. This replacement runs the same function at its lowest cost,
+// and fails if the service asks for weaker parameters than required. It cannot open a backup that another process
+// sealed.
 
 import { equal } from "node:assert/strict";
 import crypto, { type BinaryLike, type ScryptOptions } from "node:crypto";

@@ -1,12 +1,15 @@
-// Ids of receivers. In the databases of tests they begin far above those of programmes, so that a query that uses one for the
-// other finds nothing and its test fails.
+// Chooses ids of receivers for tests. They begin far above those of programmes, so that a query that confuses the two
+// finds nothing and its test fails.
 
 import { sql } from "kysely";
 import type { ReceiverId } from "#core/domain/receiver.ts";
 import { SLOTS } from "#core/domain/slot.ts";
 import type { Store } from "#core/store/store.ts";
 
-/** A multiple of the number of slots, so that the first receivers have the same slots as in a new installation. */
+/**
+ * Highest id that is not used. It is a multiple of the number of slots, so that the first receivers have the same
+ * slots as in a new installation.
+ */
 const LAST_UNUSED = 1_000 * SLOTS;
 
 /** Returns an id for tests that need no database. */
@@ -14,7 +17,10 @@ export function receiverId(id: number): ReceiverId {
 	return id as ReceiverId;
 }
 
-/** Must be called after the migration and before the first programme is inserted. */
+/**
+ * Raises the ids that the database assigns. The caller must call this after the migration and before it inserts the
+ * first programme.
+ */
 export async function raiseReceiverIds({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
 	const statement =
 		kind === "sqlite"

@@ -5,7 +5,7 @@ import { COMMAND_LINE } from "#core/people/actor.ts";
 import type { AccountsDeps } from "#core/people/deps.ts";
 import { activateSecret, prepareSecret } from "#core/programmes/signing-secret.ts";
 
-/** Replaces the secret. Resolves to the new secret, which signs callbacks from then on. */
+/** Replaces the secret. Resolves to the new secret, which signs all later callbacks. */
 export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {
 	const prepared = await prepareSecret(deps, programmeId, COMMAND_LINE);
 	if (!prepared.ok) return prepared;

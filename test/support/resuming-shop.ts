@@ -1,5 +1,5 @@
-// A real TLS server that answers each request with 204 and closes the connection. It records which handshakes
-// resumed a session, and a test can spoil any connection.
+// Provides a real TLS server that answers each request with 204 and closes the connection. The server records which
+// handshakes resumed a session, and a test can spoil any connection.
 
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
@@ -29,9 +29,9 @@ export async function startResumingShop(certificates: Certificates, version: Sec
 	const shop = {
 		/** Handshakes that were completed, in their order. */
 		handshakes,
-		/** Runs instead of the handshake on the TCP connection if it is set. */
+		/** If set, runs on the TCP connection instead of the handshake. */
 		onConnection: undefined as ((socket: Socket) => void) | undefined,
-		/** Runs instead of an answer if it is set. */
+		/** If set, runs on the TLS connection instead of the answer. */
 		onSecure: undefined as ((socket: TLSSocket) => void) | undefined,
 		get connections() {
 			return connections;
@@ -40,9 +40,9 @@ export async function startResumingShop(certificates: Certificates, version: Sec
 			return requests;
 		},
 		url: (host = "127.0.0.1") => `https://${host}:${portOf(server)}/postback`,
-		/** Makes all sessions that were issued so far worthless. */
+		/** Makes all issued sessions invalid. */
 		forgetSessions: () => tls.setTicketKeys(randomBytes(TICKET_KEY_BYTES)),
-		/** Presents another certificate, and forgets all sessions as a new process does. */
+		/** Presents another certificate, and forgets all sessions like a new process. */
 		changeCertificate({ certPem, keyPem }: Certificates) {
 			tls.setSecureContext({ cert: certPem, key: keyPem, minVersion: version, maxVersion: version });
 			shop.forgetSessions();

@@ -1,5 +1,5 @@
-// Folder for the databases of a test run. It is in memory if the system has such a folder, because the
-// service syncs every commit to the disk, which takes milliseconds. These tests do not simulate a power cut.
+// Creates the folder for the databases of a test run. The folder is in memory if the system has such a folder, because
+// the service syncs every commit to the disk, which takes milliseconds. These tests do not simulate a power cut.
 
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ export function openRunFolder(): () => void {
 	return remove;
 }
 
-/** Creates a new folder. It is on the disk if a test file runs alone, without test/global-setup.ts. */
+/** Creates a new folder. If a test file runs alone, without test/global-setup.ts, the folder is on the disk. */
 export function makeFolder(name: string): string {
 	return mkdtempSync(join(process.env[FOLDER_VARIABLE] ?? tmpdir(), `ringback-${name}-`));
 }
@@ -34,7 +34,7 @@ export function findMemoryFolder(): string | undefined {
 		const { bavail, bsize } = statfsSync(IN_MEMORY);
 		return bavail * bsize >= LEAST_FREE_BYTES ? IN_MEMORY : undefined;
 	} catch {
-		// Systems other than Linux have no such folder.
+		// Only Linux has such a folder.
 		return undefined;
 	}
 }

@@ -36,8 +36,8 @@ export function startProgram(
 		env: programEnvironment(process.env, settings),
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	// A program that cannot be started also emits "close", so waiting callers are notified. The error itself
-	// needs no handling.
+	// If a program cannot be started, "close" is also emitted and notifies waiting callers, so the error itself needs no
+	// handling.
 	child.on("error", () => undefined);
 	const running = watchProcess(child);
 	return {
@@ -94,8 +94,8 @@ const OF_THE_OUTER_RUN: readonly RegExp[] = [
 	// A shop's Node must not run as a test or with a developer's options, but it must trust the machine's
 	// certificates.
 	/^NODE_(?!(?:EXTRA_CA_CERTS|USE_SYSTEM_CA|USE_ENV_PROXY|TLS_REJECT_UNAUTHORIZED)$)/,
-	// These variables would make npm inside the test believe that it runs in this repository. The settings
-	// about the registry stay.
+	// These variables would make npm inside the test believe that it runs in this repository. Settings about the
+	// registry are not removed.
 	/^(?:INIT_CWD$|npm_(?!config_))/i,
 	/^npm_config_(?:local_prefix|workspaces?|include_workspace_root)$/i,
 ];

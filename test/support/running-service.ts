@@ -1,6 +1,6 @@
-// The whole service with a real database, a real HTTPS shop and a clock that the test moves. After each test,
-// every request that a shop received is checked against the contract. After the last test, the delivery log
-// is compared with the requests that the shops received.
+// Runs the whole service with a real database, a real HTTPS shop and a clock that the test moves. After each test,
+// every request that a shop received is checked against the contract. After the last test, the attempts are compared
+// with the requests that the shops received.
 
 import { equal, ok } from "node:assert/strict";
 import { after, afterEach, before, describe } from "node:test";
@@ -36,7 +36,7 @@ export function eachService(
 	define: (running: RunningService) => void,
 	settings: Settings = {},
 ): void {
-	// The suites run in parallel. Each has its own clock, shop and database, and mostly waits for the shop and
+	// The suites run in parallel, because each has its own clock, shop and database, and mostly waits for the shop and
 	// the database.
 	describe(title, { concurrency: DATABASE_KINDS.length }, () => {
 		for (const kind of DATABASE_KINDS) {
@@ -89,8 +89,8 @@ class RunningServiceOf implements RunningService {
 			database: this.#kind,
 			clock: this.clock,
 			trustedCa: this.#certificates.caPem,
-			// The retention time is a century, because tests move the clock by months, and the delivery log must be
-			// complete at the end.
+			// The retention time is a century, because tests move the clock by months and no attempt may be removed before
+			// the comparison at the end.
 			settings: { RINGBACK_RETENTION_DAYS: "36500", ...settings },
 		});
 		this.brand = this.service.network.face.brand;

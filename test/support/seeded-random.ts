@@ -1,4 +1,4 @@
-// Random numbers that can be replayed. All of them are drawn from one seed and are the same on every machine.
+// Generates random numbers that can be replayed. They are all drawn from one seed and are the same on every machine.
 
 import type { Random } from "#core/ports.ts";
 
@@ -20,7 +20,6 @@ export function randomPort(drawn: SeededRandom): Random {
 	};
 }
 
-/** Creates a generator with the Mulberry32 algorithm. */
 export function createSeededRandom(seed: number): SeededRandom {
 	let state = seed | 0;
 	function fraction(): number {

@@ -63,7 +63,7 @@ export async function addProgrammeOf(
 	);
 	for (const person of people) {
 		await addToProgramme(deps.store.db, programme.id, person.id, "owner");
-		// Owners get mails once they can sign in. Nobody signs in with this hash.
+		// Owners get mails only if they have a password. Nobody signs in with this hash.
 		await setPassword(deps.store.db, person.id, "hash", deps.clock.nowMs());
 	}
 	return programme;

@@ -1,5 +1,5 @@
-// A shop's server for tests that must see every try. It sends one signed request (contract section 5,
-// inbound), never retries it, and throws every error.
+// A shop's server for tests that must see every request. It sends one signed request (contract section 5, inbound),
+// never retries it, and throws every error.
 
 import { signedRequest } from "./signed-request.ts";
 
@@ -7,7 +7,7 @@ export interface ShopClient {
 	post(path: string, body: object): Promise<{ outcome: string; conversion: { id: string; status: string } }>;
 }
 
-/** An error that says that the service received the request and refused it. */
+/** Error if the service received the request and refused it. */
 export class CallRefused extends Error {
 	readonly httpStatus: number;
 

@@ -1,6 +1,5 @@
-// A programme as its shop sees it. The shop sends signed reports and decisions, receives callbacks, and reads
-// its deliveries. For actions of an owner on the integration page, the use case of that page is called
-// directly.
+// Provides a programme as its shop sees it. The shop sends signed reports and decisions, receives callbacks, and reads
+// its deliveries. For actions of an owner on the integration page, the use case of that page is called directly.
 
 import type { Selectable } from "kysely";
 import { decideConversion } from "#core/conversions/decide.ts";
@@ -27,7 +26,7 @@ import type { Condition } from "./until.ts";
 export interface ServiceAtHand {
 	readonly service: Service;
 	readonly clock: MovableClock;
-	/** The shop to which callbacks go by default. */
+	/** Shop to which callbacks go by default. */
 	readonly shop: Shop;
 	readonly brand: string;
 	/** All requests that any shop received, in the order of arrival. */
@@ -43,8 +42,7 @@ export interface ProgrammeOptions extends ProgrammeTerms {
 }
 
 /**
- * The parts of the API's answers that tests read. An answer is an outcome with its conversion, or a problem
- * with its code.
+ * Parts of the API's answers that tests read. An answer is an outcome with its conversion, or a problem with its code.
  */
 export interface ApiJson {
 	outcome?: string;
@@ -83,9 +81,9 @@ export class ShopProgramme {
 	readonly id: number;
 	readonly receiver_id: ReceiverId;
 	readonly programId: string;
-	/** The current API key, or an empty text if there is none. */
+	/** Current API key, or empty if there is none. */
 	key = "";
-	/** The current signing secret, or an empty text if there is none. */
+	/** Current signing secret, or empty if there is none. */
 	secret = "";
 	/** Returns the shop's answer to a callback of this programme. */
 	answer: AnswerRequest = () => ({ status: 204 });
@@ -185,9 +183,7 @@ export class ShopProgramme {
 		return expectValue(await removePostbackUrl(this.#running.service, this.programId, COMMAND_LINE)).count;
 	}
 
-	/**
-	 * Issues an API key. Resolves to the secret that the first key comes with, or to null for every later key.
-	 */
+	/** Issues an API key. Resolves to the secret that comes with the first key, or to null for a later key. */
 	async issueKey(): Promise<string | null> {
 		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId, COMMAND_LINE));
 		this.key = key;
@@ -200,7 +196,7 @@ export class ShopProgramme {
 	}
 
 	/**
-	 * Waits until everything that is due has been sent and stored. After that, all rows in the queue are due
+	 * Waits until every due callback has been sent and its result is stored. After that, all rows in the queue are due
 	 * later.
 	 */
 	async settled(): Promise<void> {

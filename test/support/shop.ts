@@ -1,4 +1,5 @@
-// A real HTTPS shop on a loopback port. It records the requests that arrive and answers as the test says.
+// Provides a real HTTPS shop on a loopback port. The shop records the requests that arrive and answers as the test
+// says.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -13,7 +14,7 @@ export interface ShopRequest {
 	/** Header names and values in turn, in the sender's spelling. */
 	rawHeaders: readonly string[];
 	body: Buffer;
-	/** Number of the connection. The first one that completed its handshake has the number 1. */
+	/** Number of the connection, counted from 1 in the order of completed handshakes. */
 	connectionId: number;
 	arrivedAtMs: number;
 }
@@ -22,7 +23,7 @@ export type ShopAnswer =
 	| { status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
 	/** Accepts the request and never answers. */
 	| "hang"
-	/** Lets the test write any bytes. */
+	/** Lets the test write any bytes to the connection. */
 	| { raw: (socket: Socket) => void };
 
 export type AnswerRequest = (request: ShopRequest) => ShopAnswer;
@@ -32,7 +33,7 @@ export interface ShopOptions {
 	names?: readonly string[];
 	answer?: AnswerRequest;
 	host?: string;
-	/** Certificates to use instead of new ones. */
+	/** Certificates of the shop. By default new ones are made. */
 	certificates?: Certificates;
 }
 
@@ -80,7 +81,7 @@ export async function startShop(options: ShopOptions = {}): Promise<Shop> {
 	});
 	server.on("secureConnection", (socket) => {
 		connectionIds.set(socket, connectionIds.size + 1);
-		// Clients that disconnect in the middle are expected in these tests.
+		// Errors are expected here, because clients of these tests disconnect in the middle.
 		socket.on("error", () => undefined);
 	});
 	await new Promise<void>((resolve) => server.listen(0, host, resolve));

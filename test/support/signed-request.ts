@@ -1,5 +1,5 @@
-// Signs requests like a shop, from section 5 of the contract alone. It uses none of the product's code, so
-// that a mistake in our signing code cannot confirm itself.
+// Signs requests like a shop, from section 5 of the contract alone. This file uses none of the product's code, so that
+// a mistake in our signing code cannot confirm itself.
 
 import { createHash, createHmac, randomBytes } from "node:crypto";
 

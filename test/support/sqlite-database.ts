@@ -1,5 +1,5 @@
-// A real SQLite file for a test, in its own folder. It is separate from test-database.ts, because most tests
-// need only SQLite, and loading PostgreSQL's client takes each process a tenth of a second.
+// Creates a real SQLite file for a test, in its own folder. This code is separate from test-database.ts, because most
+// tests need only SQLite, and loading PostgreSQL's client takes each process a tenth of a second.
 
 import { deepEqual } from "node:assert/strict";
 import { copyFileSync, readdirSync, rmSync } from "node:fs";
@@ -17,11 +17,11 @@ export interface TestDatabase {
 	kind: "SQLite" | "PostgreSQL";
 	/** Path of the SQLite file, or URL of the PostgreSQL database. */
 	location: string;
-	/** The value of DATABASE_URL. */
+	/** Value for the setting DATABASE_URL. */
 	url: string;
 	/** Opens a store with its own connections, as another process would have. */
 	open(): Store;
-	/** Closes the stores and removes the database. It fails if another connection is still open. */
+	/** Closes the stores and removes the database. Fails if another connection is still open. */
 	remove(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function createMigratedSqlite(): Promise<TestDatabase> {
 
 export async function migrateStore(store: Store): Promise<void> {
 	try {
-		// The tests' clocks show earlier times, so that the database never counts as one without a backup.
+		// The tests' clocks show earlier times than the real clock, so the database never counts as one without a backup.
 		await store.migrate(realClock.nowMs());
 		await raiseReceiverIds(store);
 	} finally {
@@ -56,7 +56,10 @@ export function createSqliteDatabase(): TestDatabase {
 	});
 }
 
-/** Returns a test database from functions that create and drop it. Every store is closed before the drop. */
+/**
+ * Returns a test database, given functions that create and drop it. Every store is closed before the database is
+ * dropped.
+ */
 export function keepDatabase({
 	openStore,
 	drop,

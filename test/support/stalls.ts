@@ -1,4 +1,4 @@
-// Measures how long this process was blocked. A busy machine may block it, which is no defect. Its own
+// Measures how long this process was blocked. A busy machine may block the process, which is no defect. Its own
 // computing may block it, too, and an attack must not be able to cause that.
 
 export type StallWatch = ReturnType<typeof watchStalls>;
@@ -21,13 +21,13 @@ export function watchStalls() {
 	};
 	const timer = setInterval(look, TICK_MS);
 	return {
-		/** Returns the longest time in which nothing else could run in this process. */
+		/** Returns the longest time for which nothing else could run in this process. */
 		get longestMs() {
 			// A caller may ask right after a stall, before the timer has recorded it, so the current stall is
 			// included.
 			return isStopped ? longestMs : Math.max(longestMs, performance.now() - lastMs - TICK_MS);
 		},
-		/** Returns the most processor time that this process used during one such stall. */
+		/** Returns the most processor time that this process used in one stall. */
 		get longestBusyMs() {
 			return longestBusyMs;
 		},

@@ -1,6 +1,5 @@
-// A real database of either kind for a test, which is removed at the end. Removing it proves that every
-// connection was closed. It does not use the hooks of a test file, because proofs and child processes use it,
-// too.
+// Creates a real database of either kind for a test, and removes it at the end. Removing it proves that every
+// connection was closed. The hooks of a test file are not used, because proofs and child processes use databases, too.
 
 import { POSTGRES_DEFAULTS, type PostgresSetting } from "#core/store/postgres/setting.ts";
 import { openPostgres, type PostgresDeps } from "#core/store/postgres/store.ts";

@@ -4,8 +4,8 @@ import { sql } from "kysely";
 import type { Db } from "#core/store/store.ts";
 
 /**
- * Ends the given deliveries as failed, or by default all deliveries of the database. They are then listed as
- * undelivered, even if they failed before.
+ * Ends the given deliveries as failed, or all deliveries of the database if no ids are given. They are listed as
+ * undelivered after that, even if they had failed before.
  */
 export async function failDeliveries(db: Db, endedAtMs: number, ids?: readonly number[]): Promise<void> {
 	const chosen = ids === undefined ? sql`` : sql`where id in (${sql.join(ids)})`;

@@ -7,8 +7,8 @@ import { PATIENCE_MS } from "./patience.ts";
 export type Condition = () => boolean | Promise<boolean>;
 
 /**
- * First pause between two polls. Pauses grow to a twentieth of the time waited so far, so that a wait of
- * seconds does not poll a hundred times a second.
+ * First pause between two polls. Later pauses are a twentieth of the time waited so far, so that a wait of seconds
+ * does not poll a hundred times a second.
  */
 const FIRST_PAUSE_MS = 1;
 const LAST_PAUSE_MS = 50;
@@ -18,7 +18,7 @@ const LAST_PAUSE_MS = 50;
  */
 const LAST_STEP_MS = 10;
 
-/** Waits in real time until the condition holds. It polls, because the condition cannot notify the test. */
+/** Waits in real time until the condition holds. The condition is polled, because it cannot notify the test. */
 export async function until(
 	condition: Condition,
 	describe: () => string = () => "it never came true",
@@ -34,9 +34,9 @@ export async function until(
 }
 
 /**
- * Waits until the condition holds, and moves the test's clock by `tickMs` for each millisecond of waiting.
- * The clock must move, because the engine collects results for some milliseconds of it. If `tickMs` is zero,
- * the clock does not move, and only work that is already due is done.
+ * Waits until the condition holds, and moves the test's clock by `tickMs` for each millisecond of waiting. The clock
+ * must move, because the engine collects results for some milliseconds. If `tickMs` is zero, the clock does not move,
+ * and only work that is already due is done.
  */
 export function untilOnClock(
 	clock: MovableClock,

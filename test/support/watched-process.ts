@@ -1,4 +1,4 @@
-// A process that a test has started, with its output so far, whether it still runs, and how it ended.
+// Watches a process that a test has started: its output so far, whether it still runs, and how it ended.
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

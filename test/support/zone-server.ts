@@ -1,4 +1,4 @@
-// A real name server on a loopback port, over UDP and TCP. The caller decides each answer, so that a name may
+// Provides a real name server on a loopback port, over UDP and TCP. The caller decides each answer, so that a name may
 // resolve differently each time.
 
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
@@ -54,7 +54,7 @@ export async function startZoneServer(answer: AnswerQuestion) {
 	const tcp = createServer((socket) => {
 		sockets.add(socket);
 		socket.on("close", () => sockets.delete(socket));
-		// An error is expected here, because the resolver closes the connection when it has its answer.
+		// The resolver closes the connection when it has its answer, which may cause an error here.
 		socket.on("error", () => undefined);
 		let read = Buffer.alloc(0);
 		socket.on("data", (chunk: Buffer) => {
