@@ -1,6 +1,7 @@
-// Actions about money. Shops refund parts of sales, and staff credit sales to other partners, adjust accounts, prepare
-// and issue the statements of two months, mark them as paid and undo that. The real use cases run in the processes,
-// sometimes the same one in two processes at once. After every answer the rows must be as the answers say.
+// Simulates actions about money. Shops refund parts of sales, and staff credit sales to other partners, adjust
+// accounts, prepare and issue the statements of two months, mark them as paid and undo that. The real use cases run in
+// the processes, sometimes the same one in two processes at once. After every answer the rows must be as the answers
+// say.
 
 import type { DatabaseSync } from "node:sqlite";
 import { REASONS } from "#core/domain/conversion.ts";
@@ -53,25 +54,34 @@ export interface AccountingSite {
 }
 
 const BALANCE = "a partner's balance follows from the answers";
-/** Interval at which staff look at a job. No time is skipped in between, because it is below the length of a leap. */
+/**
+ * Interval at which staff look at a job. It is shorter than a leap of the virtual time, so no time is skipped between
+ * two looks.
+ */
 const LOOK_MS = 12 * SECOND_MS;
-/** Number of looks. A killed process's claim on a job lasts 30 seconds, and the chore runs every ten. */
+/**
+ * Number of times that staff look at a job. The claim of a killed process on a job lasts 30 seconds, and the chore
+ * runs every ten.
+ */
 const LOOKS = 10;
 const TWICE_SHARE = 0.3;
-/** Number of actions at moments of their own, and around each issue of statements. */
+/** Number of actions at random times, and of actions around each issue of statements. */
 const ACTS_ALONE = 10;
 const ACTS_AROUND = 4;
-/** Number of payments, undone or not, after each issue of statements. */
+/** Number of payments and undone payments after each issue of statements. */
 const PAYMENTS_AFTER = 3;
 const ROUNDS_WITH_FAULTS = 3;
-/** Share of changes of conversions that are about one that an account already contains. */
+/** Share of changes that are made to a conversion that an account already contains. */
 const APPROVED_SHARE = 0.8;
-/** Share of payments that are about statements that were not carried forward. */
+/** Share of payments that are made for statements that were not carried forward. */
 const PAYABLE_SHARE = 0.8;
-/** Number of partners without sales. With them, the statements of the first month are more than one batch. */
+/** Number of partners without sales. Because of them the statements of the first month are more than one batch. */
 const QUIET_PARTNERS = 12;
 const MAX_ADJUSTED_COINS = 2_000_000;
-/** Answers of `prepareStatements` that change nothing. A month is not over for a process whose clock is behind. */
+/**
+ * Answers of `prepareStatements` that change nothing. For a process whose clock is behind, a month may not be over
+ * yet.
+ */
 const NOT_PREPARED = ["month_not_over", "statements_being_prepared"];
 
 interface Adjustment {
@@ -96,7 +106,7 @@ export function createAccounting(site: AccountingSite) {
 	const partnerIds = [...crediting.partnerIds];
 	let staffId = 0;
 	let nextName = 1;
-	/** Ids of the statements that are paid, according to the answers. */
+	/** Ids of the statements that are paid according to the answers. */
 	let paid: ReadonlySet<number> = new Set();
 
 	const name = (kind: string): string => `${kind} ${nextName++}`;
@@ -105,7 +115,6 @@ export function createAccounting(site: AccountingSite) {
 			(process) => process !== undefined,
 		);
 
-	/** Makes one random change. */
 	function act(): void {
 		const change = random.pick([changeConversion, changeConversion, changeConversion, adjust, pay, pay]);
 		site.supervise(change());
@@ -212,7 +221,7 @@ export function createAccounting(site: AccountingSite) {
 		adjustments.push({ partnerId, currency, coins: sign * coins });
 	}
 
-	/** Marks statements as paid, or undoes a payment, sometimes in two processes at once. */
+	/** Marks statements as paid or undoes a payment, sometimes in two processes at once. */
 	async function pay(): Promise<void> {
 		const statements = issued.all().map((row) => ({
 			id: Number(row["id"]),
@@ -354,7 +363,6 @@ export function createAccounting(site: AccountingSite) {
 		}
 	}
 
-	/** Schedules all actions of the run. */
 	async function begin(): Promise<void> {
 		const { plan, days } = site;
 		const [first, second] = plan.months;
@@ -402,7 +410,7 @@ export function createAccounting(site: AccountingSite) {
 				);
 			}
 		},
-		/** Throws unless the statements of the last month have been issued, without which nobody is paid. */
+		/** Throws unless the statements of the last month have been issued. Without them nobody would be paid. */
 		demandIssued(): void {
 			const last = site.plan.months.at(-1);
 			if (last === undefined) return;

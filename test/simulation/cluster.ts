@@ -1,5 +1,5 @@
-// The running service processes of a simulation and their faults: kills and restarts, stalls, deployments,
-// clock changes, and lost notifications between processes.
+// Manages the service processes of a simulation and their faults: kills and restarts, stalls, deployments, clock
+// changes, and lost notifications between processes.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { CLOCK_OFFSETS_MS, type Plan } from "./plan.ts";
@@ -8,18 +8,17 @@ import { ServiceProcess, type Site } from "./service-process.ts";
 export type Cluster = ReturnType<typeof createCluster>;
 
 /**
- * Maximum number of steps until a process that is to be killed dies. Most passes, calls and chores take fewer
+ * Maximum number of steps after which a process that is to be killed dies. Most passes, calls and chores take fewer
  * steps.
  */
 const MAX_STEPS_TO_LIVE = 60;
 const MAX_DOWN_MS = 120_000;
 /** Maximum length of a stall. It is longer than the 15 seconds after which an engine counts as silent. */
 const MAX_STALL_MS = 60_000;
-/** Age of the last lease renewal at which an engine sends nothing more. */
+/** Age of the last lease renewal from which an engine sends nothing more. */
 const TOO_OLD_MS = 10_000;
 /**
- * Maximum difference between a machine's clock and the database's at which its process still relies on the
- * time.
+ * Maximum difference between a machine's clock and the database's clock at which the process still relies on the time.
  */
 const SURE_WITHIN_MS = 60_000;
 /** Maximum time until a lost LISTEN connection is open again. */
@@ -46,7 +45,7 @@ export function createCluster(
 	let nextNumber = 1;
 	let upSinceMs = Number.POSITIVE_INFINITY;
 	let lastKillAtMs = Number.NEGATIVE_INFINITY;
-	/** Processes whose LISTEN connection is lost. They miss all notifications in that time. */
+	/** Processes whose LISTEN connection is lost. They miss all notifications until it is open again. */
 	const deaf = new Set<ServiceProcess>();
 
 	function noteUp(): void {
@@ -125,7 +124,7 @@ export function createCluster(
 	}
 
 	function deploy(process: ServiceProcess): void {
-		// A kill in the middle rejects the promise. The process has ended in either case.
+		// The promise rejects if the process is killed while it stops. The process has ended in either case.
 		process.stop().catch(() => undefined);
 	}
 
@@ -138,7 +137,8 @@ export function createCluster(
 			if (process !== undefined) deploy(process);
 		},
 		/**
-		 * Stalls one process, at once or while it sends, for so long that its deliveries may no longer be sent.
+		 * Stalls one process, at once or while it sends. The stall lasts so long that the process may no longer send its
+		 * deliveries.
 		 */
 		stallOne() {
 			const process = isCalm ? undefined : pick();
@@ -159,10 +159,7 @@ export function createCluster(
 		startAll() {
 			for (let count = 0; count < plan.processes; count++) start();
 		},
-		/**
-		 * Causes a random fault. It is called when an event is about to happen, which is a good moment for a
-		 * fault.
-		 */
+		/** Causes a random fault. This is called when an event is about to happen, which is a good moment for a fault. */
 		maybeHarm() {
 			if (isCalm) return;
 			if (random.chance(faults.kill))
@@ -180,7 +177,7 @@ export function createCluster(
 				});
 			}
 		},
-		/** Kills a process at one of its next steps, if the plan has kills. It is called before a long piece of work. */
+		/** Kills a process at one of its next steps, if the plan has kills. This is called before a long piece of work. */
 		maybeKill() {
 			const process = isCalm || !random.chance(faults.kill) ? undefined : pick();
 			process?.mishaps.dieAfter(random.between(1, MAX_STEPS_TO_LIVE));

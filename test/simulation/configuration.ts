@@ -1,5 +1,5 @@
-// Changes that owners make on the integration page while deliveries are in flight. They save, move and remove
-// the Postback URL, and replace the secret step by step. After each change, the current values are read from
+// Simulates changes that owners make on the integration page while deliveries are in flight. Owners save, move and
+// remove the Postback URL, and replace the secret step by step. After each change, the current values are read from
 // the database.
 
 import type { Result } from "#core/domain/fault.ts";
@@ -85,7 +85,7 @@ export function createConfiguration(site: ConfigurationSite) {
 			demandInForce(programme, "secrets", result.value.secret);
 	}
 
-	/** Prepares a new secret. It signs nothing yet, and the auditor knows only the active one. */
+	/** Prepares a new secret. This secret signs nothing yet, so the auditor still expects the active one. */
 	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
 			prepareSecret(
@@ -125,7 +125,7 @@ export function createConfiguration(site: ConfigurationSite) {
 	}
 
 	async function remove(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		// The URL is removed by the first commit, while pending deliveries are still being cancelled.
+		// The first commit removes the URL, and later ones cancel the pending deliveries.
 		const store: Store = {
 			...process.store,
 			announceChange(programmeId) {

@@ -1,7 +1,6 @@
-// Partners of the simulated shops, and the click IDs and coupon codes in sale reports. These are valid,
-// invalid, old, of another programme, two at once, or missing. Every programme has partners, and about half
-// of the programmes credit them. A partner takes part in all of them, so that its account has entries
-// of several programmes and currencies.
+// Simulates partners of the shops, and the click IDs and coupon codes in sale reports. These are valid, invalid, old,
+// of another programme, two at once, or missing. Every programme has partners, and about half of the programmes credit
+// them. A partner takes part in all programmes, so that its account has entries of several programmes and currencies.
 
 import type { KeyRing } from "#core/domain/key-ring.ts";
 import { SEALING_IV_BYTES } from "#core/domain/sealing.ts";
@@ -43,14 +42,14 @@ interface Partnership {
 	id: number;
 	partnerId: number;
 	publicId: string;
-	/** Commissions in the order of time. Null stands for the programme's. */
+	/** Commissions in the order of time. Null stands for the programme's own commission. */
 	rates: { fromMs: number; rate: string | null }[];
 }
 
 export type Crediting = Awaited<ReturnType<typeof openCrediting>>;
 
 const CREDITING_SHARE = 0.5;
-/** Share of repeated reports that carry the same click IDs and code as before. */
+/** Share of repeated reports that carry the same click IDs and coupon code as the first report. */
 const SAME_SHARE = 0.5;
 const STRANGE_SHARE = 0.1;
 const CLICK_DAYS = 7;
@@ -134,7 +133,6 @@ export async function openCrediting(
 	}
 
 	return {
-		/** Ids of the partners. */
 		partnerIds: [...partnerIds.values()],
 		partners: [...partnerIds].map(([code, id]) => ({ id, publicId: `ptn_${code}` })),
 		partnershipsOf: (programme: ProgrammeRecord) => partnershipsOf.get(programme) ?? [],

@@ -12,7 +12,7 @@ import { isLong } from "../support/proof.ts";
 import { DEFECTS } from "./defects.ts";
 import type { PlantedResult } from "./planted-run.ts";
 
-/** Seeds to try if the seed that a defect names no longer shows it. */
+/** Number of seeds to try if the seed that a defect names no longer shows the defect. */
 const SEEDS = 100;
 /** The defects that `npm test` plants. */
 const SAMPLE: readonly string[] = [

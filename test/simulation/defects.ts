@@ -1,6 +1,6 @@
-// Faulty versions of single functions, one for each promise. They are planted into the sources one at a time,
-// and prove that the auditors notice a broken promise. A defect replaces one export of a module with a
-// version of the same type, so the type check fails if that export is renamed or its signature changes.
+// Defines faulty versions of single functions, at least one for each promise. They are planted into the sources one at
+// a time, to prove that the auditors notice a broken promise. A defect replaces one export of a module with a version
+// of the same type, so the type check fails if that export is renamed or its signature changes.
 
 import { sql } from "kysely";
 import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
@@ -10,9 +10,9 @@ import type { PromiseName } from "../support/broken.ts";
 
 export interface Defect {
 	name: string;
-	/** The promise that the simulation must report as broken. */
+	/** Promise that the simulation must report as broken. */
 	promise: PromiseName;
-	/** A seed that shows the defect. It is tried first, because searching for another one takes time. */
+	/** Seed that shows the defect. This seed is tried first, because searching for another one takes time. */
 	seed: number;
 	/** Name of the export that is replaced. */
 	replaces: string;
@@ -210,7 +210,7 @@ export const DEFECTS: readonly Defect[] = [
 		module: () => import("#core/store/queries/slot-queue.ts"),
 		replaces: "createSlotQueue",
 		by: (genuine) => (now, takeFreeRows, lockRow, findEnded) => {
-			// One in three engines, so that engines do not remove each other all the time.
+			// Only one in three engines is ended wrongly, so that engines do not remove each other all the time.
 			const wronglyEnded: number[] = [];
 			let registered = 0;
 			let present: number | null = null;
@@ -331,7 +331,7 @@ export const DEFECTS: readonly Defect[] = [
 		replaces: "insertPayments",
 		by: (genuine) => async (trx, payments) => {
 			await genuine(trx, payments);
-			// The trigger would refuse the change.
+			// The trigger is dropped, because it would refuse the change.
 			await sql`drop trigger if exists statements_refuse_update`.execute(trx);
 			const ids = payments.map(({ statement_id }) => statement_id);
 			await trx.updateTable("statements").set({ sealed_parties: "" }).where("id", "in", ids).execute();
@@ -402,7 +402,7 @@ export const DEFECTS: readonly Defect[] = [
 		by: (genuine) => (database) =>
 			changeRows(genuine(database), ({ ofModules = [] }) => ({
 				ofModules: ofModules.map(({ table, rows }) =>
-					// Of all entries only adjustments and payments have no conversion, and payments are not written here.
+					// Only entries of adjustments and payments have no conversion, and payments are not written here.
 					table.name === "entries"
 						? { table, rows: rows.flatMap((row) => (row.conversion_id === null ? [row, row] : [row])) }
 						: { table, rows },
@@ -484,7 +484,7 @@ function defect<Module, Name extends keyof Module & string>({
 	};
 }
 
-/** Returns a faulty batch store. It writes other rows than those that it is given. */
+/** Returns a faulty batch store, which changes the rows before it writes them. */
 function changeRows(
 	batch: BatchStore,
 	changeOf: (rows: Partial<BatchRows>) => Partial<BatchRows>,
@@ -492,9 +492,7 @@ function changeRows(
 	return { ...batch, write: (db, rows) => batch.write(db, { ...rows, ...changeOf(rows) }) };
 }
 
-/**
- * Returns a faulty queue. Deliveries that ended in the given state stay in it, due after the end of the run.
- */
+/** Returns a faulty queue, in which deliveries that ended in the given state stay, due after the end of the run. */
 function leaveInQueue(queue: Queue, state: "delivered" | "failed"): Queue {
 	return {
 		...queue,

@@ -54,7 +54,7 @@ interface UndeliveredRow {
 
 const STATEMENT = "11 a statement adds up, has the next number and never changes";
 
-/** The promise that each rule of `ringback verify` belongs to, by the table that the rule reads. */
+/** Promise that each rule of `ringback verify` checks, by the table that the rule reads. */
 const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 	queue: ONE_END,
 	undelivered: ONE_END,
@@ -72,11 +72,11 @@ const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 export interface DeliveryTotals {
 	deliveries: number;
 	requests: number;
-	/** Number of requests whose result was never stored, because their process died or lost its slots. */
+	/** Number of requests whose result was never stored, because the process died or lost its slots. */
 	lost: number;
 	/** Number of final failures, by receiver. */
 	failuresOf: ReadonlyMap<number, number>;
-	/** Number of runs after the first, by receiver. */
+	/** Number of runs after the first run of a delivery, by receiver. */
 	resentOf: ReadonlyMap<number, number>;
 }
 
@@ -90,7 +90,7 @@ const PUNCTUAL_MS = 120_000;
  * several in a row.
  */
 const DISTURBED_MS = 60 * 60_000;
-/** Time after the end of the faults until every process runs and every dead engine has been ended. */
+/** Time after the end of the faults by which every process runs and every dead engine has been removed. */
 const SETTLING_MS = 5 * 60_000;
 
 /** Conditions of the run, and the time at which the faults ended. */
@@ -98,16 +98,16 @@ export interface Circumstances {
 	plan: Plan;
 	receivers: readonly ReceiverRecord[];
 	calmSinceMs: number;
-	/** Engines that other engines ended because they were silent. */
+	/** Engines that other engines removed because they were silent. */
 	ended: ReadonlySet<number>;
-	/** Requests of people to send an attempt before its time, by delivery. */
+	/** Requests of people to send an attempt early, by delivery. */
 	hurried: ReadonlyMap<number, readonly Hurry[]>;
 }
 
 /**
- * SQL query that selects the events of test conversions, by the flag in the callback itself (contract section
- * 2.1). A stored event has one value per line. Only the flag can be the line "test", because no simulated
- * order has that id.
+ * SQL query that selects the events of test conversions, by the flag in the callback itself (contract section 2.1). A
+ * stored event has one value on each line. Only the flag can be the line "test", because no simulated order has that
+ * id.
  */
 export const TEST_EVENTS = "select id from events where instr(body, char(10) || 'test' || char(10)) > 0";
 
@@ -147,7 +147,8 @@ export function auditDeliveries(
 	for (const delivery of deliveries) {
 		const rows = attemptsOf.get(delivery.id) ?? [];
 		const failures = auditDelivery(delivery, rows, sentOf.get(delivery.id) ?? [], circumstances);
-		// Owners are not notified of failed tests, and failed tests are not listed for resending.
+		// Failed tests are left out, because owners are not notified of them and the list for resending does not have
+		// them.
 		if (!tests.has(delivery.id)) add(failuresOf, delivery.receiver_id, failures);
 		const isInSight = delivery.state === "failed" && delivery.set_aside === null;
 		const isToBe = delivery.state === "failed" && !tests.has(delivery.id);
@@ -232,7 +233,7 @@ function auditOwnership(
 	const forgotten = [...byNonce.values()].filter(({ process, engineId }) => {
 		return !process.wasKilled && !ended.has(engineId);
 	});
-	// A pending delivery may have one request in flight, or one whose result is about to be stored.
+	// A pending delivery may have one request without a stored result, either in flight or just answered.
 	const inHand = delivery.state === "pending" ? 1 : 0;
 	demand(forgotten.length <= inHand, OWN_SLOT, () => `${what} forgot ${forgotten.length} requests`);
 	const mayLose = faults.kill + faults.stall + faults.databaseFailure > 0;
@@ -251,11 +252,9 @@ function auditTimes(
 		const before = counted[index - 1];
 		if (before === undefined) continue;
 		const delayMs = DELAYS_MS[index - 1] ?? Number.POSITIVE_INFINITY;
-		// These requests of people for an early attempt were made after the previous attempt and before any other
-		// one.
+		// Only requests that people made after the previous attempt and before any other one count for this attempt.
 		const hurries = (hurried.get(deliveryId) ?? []).filter(({ seq }) => seq >= before.seq && seq < row.seq);
-		// The times are those of the clocks that wrote the rows. Whatever these clocks show, no attempt may be
-		// early.
+		// These times come from the clocks that wrote the rows. Whatever these clocks show, no attempt may be early.
 		const endedMs = before.started_at_ms + (before.took_ms ?? 0);
 		const notBeforeMs = Math.min(endedMs + delayMs, ...hurries.map(({ clockMs }) => clockMs));
 		const attempt = `${what}: attempt ${index + 1}`;
@@ -273,8 +272,8 @@ function auditTimes(
 		const dueAtMs = Math.min(regularMs, ...sure.map(({ toMs }) => toMs));
 		const lateMs = truly.sentAtMs - dueAtMs;
 		const isUndisturbed = isPunctual(plan) || dueAtMs > calmSinceMs + SETTLING_MS;
-		// With wild clocks the lateness is unlimited, because nothing is sent while no process relies on its
-		// clock. The store watch checks the time in which one does.
+		// With wild clocks the lateness is unlimited, because nothing is sent while no process relies on its clock. The
+		// store watch limits the lateness in the time in which some process does.
 		const disturbedMs = plan.clocks === "wild" ? Number.POSITIVE_INFINITY : DISTURBED_MS;
 		const allowedMs = isUndisturbed ? PUNCTUAL_MS : disturbedMs;
 		demand(lateMs <= allowedMs, ATTEMPTS, () => `${attempt} was ${lateMs} ms late`);

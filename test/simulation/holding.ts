@@ -1,5 +1,5 @@
-// Staff hold all callbacks for a while and release them. The hold is around a burst of events and its first
-// retries. One of the processes runs the real use case. Whether callbacks are held is then read from the
+// Simulates staff who hold all callbacks for a while and release them. The hold is around a burst of events and its
+// first retries. One of the processes runs the real use case. Whether callbacks are held is then read from the
 // database.
 
 import { MINUTE_MS, SECOND_MS } from "#core/domain/time.ts";
@@ -23,8 +23,8 @@ export interface HoldingSite {
 export type Holding = ReturnType<typeof createHolding>;
 
 /**
- * Maximum length of a hold. It is long enough that the retries after one minute and after five minutes can
- * fall into the hold.
+ * Maximum length of a hold. It is long enough for retries after one minute and after five minutes to fall into the
+ * hold.
  */
 const MAX_HELD_MS = 20 * MINUTE_MS;
 const TRY_AGAIN_MS = 10 * SECOND_MS;
@@ -53,7 +53,7 @@ export function createHolding(site: HoldingSite) {
 			site.at(atMs + site.random.between(SECOND_MS, MAX_HELD_MS), () => site.supervise(change("released")));
 		},
 		heldForMs: () => (heldSinceMs === null ? 0 : site.nowMs() - heldSinceMs),
-		/** Returns the time since which callbacks may be sent. It is infinite during a hold. */
+		/** Returns the time since which callbacks may be sent, or infinity during a hold. */
 		releasedSinceMs: () => (heldSinceMs === null ? releasedAtMs : Number.POSITIVE_INFINITY),
 	};
 }

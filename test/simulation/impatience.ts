@@ -10,7 +10,7 @@ import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { answerOrNothing } from "./workload.ts";
 
-/** A request to send an attempt before its time. */
+/** A request of a person to send an attempt early. */
 export interface Hurry {
 	/** Number of the last attempt that the person saw on the page. */
 	seq: number;
@@ -48,8 +48,8 @@ export type Impatience = ReturnType<typeof createImpatience>;
 const ALL_SHARE = 0.1;
 const TWICE_SHARE = 0.4;
 /**
- * A time that is longer than the difference between clocks plus the duration of a request, so that an engine
- * may already have taken the delivery.
+ * Time that is longer than the difference between two clocks plus the duration of a request. At this time before the
+ * due time, an engine may already have taken the delivery.
  */
 const SHORTLY_MS = 6_000;
 
@@ -96,8 +96,8 @@ export function createImpatience(site: ImpatienceSite) {
 		const result = await answerOrNothing(() =>
 			sendAllWaiting(process, { receiver: programme, actor: COMMAND_LINE }),
 		);
-		// Deliveries in flight at this moment are included, because they may fail before their turn and are then
-		// pending, too.
+		// Deliveries in flight at this moment are included, because they may fail and be pending again before the request
+		// reaches them.
 		for (const { id, seq } of waiting) {
 			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });
 		}
@@ -116,7 +116,7 @@ export function createImpatience(site: ImpatienceSite) {
 
 	return {
 		press,
-		/** All requests for early attempts, by delivery. */
+		/** All requests of people for early attempts, by delivery. */
 		hurried,
 	};
 }

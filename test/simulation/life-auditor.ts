@@ -41,9 +41,7 @@ interface ConversionRow {
 	moved_to: string | null;
 }
 
-/**
- * Restricts the possible states of every order to those that agree with the database. Throws if none is left.
- */
+/** Restricts the possible states of every order to those that agree with the database. Throws if no state is left. */
 export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const conversions = database
 		.prepare(
@@ -51,7 +49,7 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 				from conversions c`,
 		)
 		.all() as unknown as ConversionRow[];
-	// The events of partners are audited in partner-receivers.ts.
+	// Events of partners are left out here, because partner-receivers.ts audits them.
 	const events = database
 		.prepare(
 			`select e.conversion_id, e.name, e.body from events e
@@ -187,7 +185,7 @@ function isStoredAs(state: LifeState, { row, refunds }: Stored): boolean {
 	);
 }
 
-/** Returns whether the refunds are stored. A refund of everything that was left is a reversal, and is not in the sum. */
+/** Returns whether the refunds are stored. A refund of the whole rest is a reversal and not part of the sum. */
 function isRefundedAs(state: LifeState, row: ConversionRow, refunds: readonly ModelRefund[]): boolean {
 	const partial = refunds.filter(({ left }) => coinsOf(left) > 0n);
 	const sum = partial.reduce((total, { amount }) => total + coinsOf(amount), 0n);
@@ -195,8 +193,8 @@ function isRefundedAs(state: LifeState, row: ConversionRow, refunds: readonly Mo
 }
 
 /**
- * Returns whether the stored end of the window is right. For an expired conversion it is the time at which
- * the chore processed it, because retention counts from then.
+ * Returns whether the stored end of the window is right. An expired conversion has the time at which the chore
+ * processed it, because the retention time counts from then.
  */
 function hasWindow({ windowEndsAtMs }: LifeState, row: ConversionRow): boolean {
 	if (row.status === "EXPIRED") return row.window_ends_at_ms === row.updated_at_ms;

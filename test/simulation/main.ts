@@ -1,4 +1,4 @@
-// The command `npm run simulate`. See docs/reliability.md.
+// Implements the command `npm run simulate`. See docs/reliability.md.
 
 import { runProof } from "../support/proof.ts";
 import { simulationProof } from "./proof.ts";

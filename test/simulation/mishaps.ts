@@ -1,16 +1,16 @@
-// Faults that can hit a service process between any two of its steps: it is killed, the database fails, or another process
-// stores a new order first.
+// Causes faults that can hit a service process between any two of its steps: the process is killed, the database
+// fails, or another process stores a new order first.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-/** Error of every call that a dead process makes. No caller is left to handle it. */
+/** Error of every call that a dead process makes. Nobody handles this error. */
 export class Killed extends Error {
 	constructor() {
 		super("this process was killed");
 	}
 }
 
-/** Error of a broken database connection. It is then unknown whether a commit succeeded. */
+/** Error of a broken database connection, after which it is unknown whether a commit succeeded. */
 export class DatabaseFailed extends Error {
 	constructor() {
 		super("the database did not answer");
@@ -19,7 +19,10 @@ export class DatabaseFailed extends Error {
 
 /** Share of new orders that another process stores first. */
 const CONTESTED_SHARE = 0.05;
-/** Number of uncontested writes after a contested one. A batch that meets conflicts repeatedly would refuse its calls. */
+/**
+ * Number of uncontested writes after a contested one. A batch that met conflicts again and again would refuse its
+ * calls.
+ */
 const WRITES_BETWEEN = 4;
 
 export type Mishaps = ReturnType<typeof createMishaps>;
@@ -45,13 +48,12 @@ export function createMishaps(
 	}
 
 	return {
-		/** Throws if the process is dead. */
 		demandAlive,
 		/** Counts a step that does not use the database. */
 		stepAlone,
 		/**
-		 * Counts a step that uses the database. It must be called at every such step. Throws if the process dies
-		 * at this step, is already dead, or the database fails.
+		 * Counts a step that uses the database, and must be called at every such step. Throws if the process dies at this
+		 * step, is already dead, or the database fails.
 		 */
 		step() {
 			stepAlone();

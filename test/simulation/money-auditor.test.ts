@@ -1,4 +1,4 @@
-// Tests the auditor of money itself. Sound rows must pass, and every way to break a promise must be found.
+// Tests the auditor of money itself. It must accept rows without a mistake, and find every way to break a promise.
 
 import { doesNotThrow, throws } from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -23,7 +23,6 @@ export function createMoneyAuditor(database: DatabaseSync, minimums: Minimums) {
 	const readNumbers = read<"numbers">("select * from statement_numbers");
 	const readPayments = read<"payments">("select * from payments");
 	return {
-		/** Throws if the rows break a promise about money. */
 		audit(): void {
 			const rows: MoneyRows = {
 				conversions: readConversions(),

@@ -1,5 +1,5 @@
-// The part of a run's plan that is about money. A run with money starts shortly before the end of a month, so that the
-// month's statements are issued while there are faults. The next month ends after the faults have stopped.
+// Draws the part of a run's plan that is about money. A run with money starts shortly before the end of a month, so
+// that the month's statements are issued while there are faults. The next month ends after the faults have stopped.
 
 import { DAY_MS } from "#core/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -13,7 +13,10 @@ export interface MoneyPlan {
 	minimums: ReadonlyMap<string, string>;
 }
 
-/** The statements of two months have numbers of the same year, or of two years. */
+/**
+ * First month of a run. Depending on it, the statements of the two months are numbered in the same year or in two
+ * years.
+ */
 const FIRST_MONTHS = ["2026-01", "2026-11"] as const;
 const TIME_ZONES = ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"] as const;
 const MINIMUMS = [

@@ -1,6 +1,6 @@
-// The simulated network. It has names that resolve to private addresses for a while, shops that behave well
-// or badly, and answers that are slow, lost or never come. The real code (outside/https-target) judges the
-// addresses. Addresses that it accepts are dialled, and the auditor sees each of them.
+// Simulates the network. It has names that resolve to private addresses for a while, shops that behave well or badly,
+// and answers that are slow, lost or never come. The real code (outside/https-target) judges the addresses. Accepted
+// addresses are dialled, and the auditor sees each of them.
 
 import { type AnswerExcerpt, excerptAnswer } from "#core/domain/answer-excerpt.ts";
 import { isSuccess, type Outcome } from "#core/domain/verdict.ts";
@@ -11,7 +11,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** Behaviour of a host from a given time on. */
+/** Behaviour of a host from some time on. */
 export interface Mood {
 	fromMs: number;
 	/** Percentage of requests that go wrong. */
@@ -157,7 +157,7 @@ export function createNetwork(
 				tell(judgement.outcome, 1);
 				return;
 			}
-			// The first address may fail. The next one is then dialled, as in the real transport.
+			// The first address may fail. Then the next one is dialled, as in the real transport.
 			const { routes } = judgement;
 			const random = randomOf(target.url.hostname);
 			const last = random.between(0, routes.length - 1);
@@ -214,7 +214,7 @@ export function createNetwork(
 	}
 
 	return {
-		/** Sets the behaviour of a host from a given time on. It must be called in the order of time. */
+		/** Sets the behaviour of a host from a given time on. Calls for one host must be in the order of time. */
 		setMood: (host: string, mood: Mood) => moodsOf.set(host, [...(moodsOf.get(host) ?? []), mood]),
 		post,
 		lookUp,

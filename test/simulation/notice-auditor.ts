@@ -20,15 +20,18 @@ export interface SentMail {
 }
 
 const MAIL_INTERVAL_MS = 15 * 60_000;
-/** Time after which owners are notified of failures that are not final. It is written independently of the product. */
+/**
+ * Duration of trouble after which owners are notified, even if no delivery has finally failed. The value is written
+ * independently of the product.
+ */
 const TOLD_AFTER_MS = 10 * 60_000;
-/** Number of failed attempts after which owners are notified of failures that are not final. */
+/** Number of failed attempts after which owners are notified, even if no delivery has finally failed. */
 const TOLD_AFTER_ATTEMPTS = 5;
-/** Maximum time between the ends of results that one pass may have stored, in either order. */
+/** Maximum difference between the ends of two requests whose results one pass may store in either order. */
 const CLOSE_MS = 10_000;
-/** A time that is longer than any stall. */
+/** Time that is longer than any stall. */
 const STANDSTILL_MS = 60 * 60_000;
-/** Time after the end of the faults until every process runs and has stored its results. */
+/** Time after the end of the faults by which every process runs and has stored its results. */
 const SETTLING_MS = 5 * 60_000;
 
 interface Newest {
@@ -44,9 +47,9 @@ interface Newest {
 }
 
 /**
- * Checks the notices of all receivers. During faults, a stalled process may hold back results. One pass then
- * stores results that ended minutes apart, and a final failure among them counts for all. An attempt that was
- * in flight when its URL was removed may end much later, and nobody is notified of it.
+ * Checks the notices of all receivers. During faults, a stalled process may store late results together that ended
+ * minutes apart, and a final failure among them decides. A request that was in flight when its URL was removed may end
+ * much later, and nobody is notified of its failure.
  */
 export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void {
 	const rows = database

@@ -1,4 +1,4 @@
-// The ledger of the workload. For every order it holds the states that the conversion may be in.
+// Keeps the ledger of the workload, which has the possible states of the conversion for every order.
 
 import { demand } from "../support/broken.ts";
 import {
@@ -15,7 +15,7 @@ export interface Order {
 	orderId: string;
 	eventType: string;
 	states: LifeState[];
-	/** Actions that were started and not answered yet. An event may be sent before its action is answered. */
+	/** Actions that were started and not answered yet. Their events may be sent before the answers. */
 	underWay: readonly Asked[];
 }
 
@@ -38,7 +38,7 @@ export function createOrderLedger(nowMs: () => number) {
 
 	return {
 		orders,
-		/** Returns the possible states, including those that result from windows that may have ended by now. */
+		/** Returns the possible states now, when further windows may have ended. */
 		statesNow,
 		open(programme: ProgrammeRecord, orderId: string, eventType: string) {
 			const order: Order = { programme, orderId, eventType, states: [UNKNOWN], underWay: [] };
@@ -46,11 +46,11 @@ export function createOrderLedger(nowMs: () => number) {
 			byName.set(nameOf(programme, orderId, eventType), order);
 			return order;
 		},
-		/** Records actions that are about to be carried out. `note` records their answers. */
+		/** Records actions that are about to be carried out. Their answers must be passed to `note`. */
 		ask(order: Order, acts: readonly Asked[]) {
 			order.underWay = acts;
 		},
-		/** Records the answers of actions, which may have been carried out in any order unless they were `inTurn`. */
+		/** Records the answers of actions. If `inTurn` is not set, the actions may have been carried out in any order. */
 		note(order: Order, acts: readonly Answered[], { inTurn = false } = {}) {
 			const before = statesNow(order);
 			const { terms } = order.programme;

@@ -1,6 +1,6 @@
-// Partners as receivers of callbacks. Two of the simulated partners have a callback URL from the start, one for JSON and
-// one for GET with macros. Their servers behave as badly as those of shops. The auditor compares the events that partners
-// are sent with the moves and credits in the database.
+// Simulates partners that receive callbacks. Two partners have a callback URL from the start, one for JSON and one for
+// GET with macros. Their servers behave as badly as those of shops. The auditor compares the events that partners are
+// sent with the moves and credits in the database.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { KeyRing } from "#core/domain/key-ring.ts";
@@ -19,7 +19,7 @@ import type { ReceiverRecord } from "./programme-record.ts";
 
 const ONE_EVENT = "2 each move creates one event";
 
-/** Query of the GET form. It has every field that the auditor needs to find the event. */
+/** Query of the GET form, with every field that the auditor needs to find the event. */
 const MACROS =
 	"event={event}&conversionId={conversionId}&partnerId={partnerId}&sub1={sub1}&sub3={sub3}&test={test}&commission={commission}";
 
@@ -92,16 +92,16 @@ interface ToldRow {
 	told: string;
 	/** True if the sale is credited to this partner now. */
 	isCredited: 0 | 1;
-	/** The conversion's moves, in order. */
+	/** Moves of the conversion, in order. */
 	moves: string;
 	source: string;
 	status: string;
 }
 
 /**
- * Checks that each partner with a URL was told what its sales did, and nothing about the sales of others. Old credits are
- * not stored. If a conversion was credited to several partners, the check is therefore weaker: the former ones must have
- * heard that it was reversed, and the present one must know its status.
+ * Checks that each partner with a URL was told what happened to its sales, and nothing about the sales of others.
+ * Former credits are not stored, so the check is weaker for a conversion that was credited to several partners. The
+ * former partners must have heard that it was reversed, and the present one must know its status.
  */
 export function auditPartnerEvents(database: DatabaseSync, receivers: readonly PartnerReceiver[]): void {
 	const rows = database
@@ -146,7 +146,9 @@ export function auditPartnerEvents(database: DatabaseSync, receivers: readonly P
 	}
 }
 
-/** Returns the events that the moves of a conversion owe to its partner, if the partner never changed. */
+/**
+ * Returns the events that a conversion with these moves owes to its partner, if no other partner was ever credited.
+ */
 function expectedOf({ source }: ToldRow, moves: readonly string[]): string[] {
 	return moves.flatMap((move) => {
 		switch (move) {

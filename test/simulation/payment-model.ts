@@ -1,15 +1,15 @@
-// The model of payments. It says which statements can be paid after some payments and undone payments that were made at
+// Models payments. The model says which statements can be paid after payments and undone payments that were made at
 // the same moment.
 
 export interface PaymentAct {
 	kind: "pay" | "undo";
-	/** All of them are paid or none. Only one can be undone at a time. */
+	/** Statements of the action, of which all are paid or none. Only one payment can be undone at a time. */
 	statements: readonly { id: number; isCarried: boolean }[];
 	/** "done", the code of the refusal, or null if no answer came. */
 	answer: string | null;
 }
 
-/** Returns the possible sets of paid statements after these actions in any order, which agree with every answer. */
+/** Returns the possible sets of paid statements that agree with every answer, if the actions happened in any order. */
 export function explainPayments(
 	paid: ReadonlySet<number>,
 	acts: readonly PaymentAct[],
@@ -31,7 +31,7 @@ function afterPayment(
 		if (isCarried) return ["statement_carried_forward"];
 		return paid.has(id) ? ["statement_already_paid"] : [];
 	});
-	// A process whose clock is wrong may take the day of the payment for one before the issue or in the future.
+	// A process with a wrong clock may think that the day of the payment is before the issue or in the future.
 	const refusals = kind === "pay" ? [...obstacles, "invalid_date"] : obstacles;
 	if (obstacles.length > 0) return answer === null || refusals.includes(answer) ? [paid] : [];
 	const after = kind === "pay" ? paid.union(ids) : paid.difference(ids);

@@ -1,5 +1,5 @@
-// The plan that is drawn from a seed at the start of a run: participants, length, and kinds of faults. Each
-// kind of fault is left out of about half of the runs, because faults also hide each other.
+// Draws the plan of a run from a seed: participants, length, and kinds of faults. Each kind of fault is left out of
+// about half of the runs, because faults also hide each other.
 
 import { DAY_MS } from "#core/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -7,13 +7,13 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 export interface Plan {
 	processes: number;
 	programmes: readonly ProgrammePlan[];
-	/** Number of virtual days with faults. After them, everything must end. */
+	/** Number of virtual days with faults. In the days after these, everything must end. */
 	days: number;
 	/** Number of bursts of sales and decisions. */
 	bursts: number;
 	actsPerBurst: number;
 	capPerProgramme: number;
-	/** Difference of the machines' clocks from the database's clock, and whether they jump. */
+	/** Accuracy of the machines' clocks compared with the database's clock, and whether they jump. */
 	clocks: "exact" | "close" | "wild";
 	faults: Faults;
 	/** Number of times that staff hold all callbacks. */
@@ -27,13 +27,13 @@ export interface ProgrammePlan {
 	approvalDays: number;
 	parksPixels: boolean;
 	parkedDays: number;
-	/** True if the shop has a URL from the start. Some shops never enter one, and some enter it later. */
+	/** True if the shop has a URL from the start. Other shops enter a URL later or never. */
 	startsWithUrl: boolean;
 	/** Percentage of requests that the shop's endpoint does not answer well on a bad day. */
 	badDayPercent: number;
 }
 
-/** Probability of each fault at an occasion. It is 0 if the fault is left out. */
+/** Probability of each fault on each occasion, or 0 if the run does not have the fault. */
 export interface Faults {
 	kill: number;
 	stall: number;
@@ -96,8 +96,8 @@ export function isPunctual({ faults, holds, clocks, capPerProgramme }: Plan): bo
 }
 
 /**
- * Maximum difference of a machine's clock from the database's, in either direction. If it is more than a
- * minute, the process does nothing that depends on the time.
+ * Maximum difference of a machine's clock from the database's clock, in either direction. If the difference is more
+ * than a minute, the process does nothing that depends on the time.
  */
 export const CLOCK_OFFSETS_MS: Readonly<Record<Plan["clocks"], readonly number[]>> = {
 	exact: [0],

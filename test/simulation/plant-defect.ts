@@ -1,6 +1,5 @@
-// Replaces one export of one module in this process. Node's module hooks answer the first import of that
-// module with a stand-in. The stand-in exports the same names as the genuine module, but the replaced export
-// can be set.
+// Replaces one export of one module in this process. Node's module hooks answer the first import of that module with a
+// stand-in. The stand-in has the same exports as the genuine module, but the replaced export can be set.
 
 import { registerHooks } from "node:module";
 import type { Defect } from "./defects.ts";
@@ -10,21 +9,21 @@ const GENUINE = "?genuine";
 
 let setExport: ((faulty: unknown) => void) | undefined;
 
-/** Receives the function that sets the replaced export. The stand-in calls it when it is loaded. */
+/** Receives the function that sets the replaced export. The stand-in calls this function when it is loaded. */
 export function onStandInLoaded(set: (faulty: unknown) => void): void {
 	setExport = set;
 }
 
 /**
- * Plants the defect. It must be called before anything else imports the module, because a module is loaded
- * only once.
+ * Plants the defect. This must be called before anything else imports the module, because a module is loaded only
+ * once.
  */
 export async function plantDefect(defect: Defect): Promise<void> {
 	let target: string | undefined;
 	registerHooks({
 		resolve(specifier, context, nextResolve) {
 			const resolved = nextResolve(specifier, context);
-			// The defect itself makes the first import after this registration.
+			// The first import after this registration is made by the defect itself.
 			target ??= resolved.url;
 			return resolved;
 		},

@@ -1,6 +1,6 @@
-// The shared database as one service process sees it. Every statement, commit and answer is a step at which
-// the process may die. Its open transaction is then rolled back, as a real database does. Leases use the
-// database's clock and not the process's.
+// Shows the shared database to one service process. Every statement, commit and answer is a step at which the process
+// may die. Its open transaction is then rolled back, as a real database does. Leases use the database's clock and not
+// the clock of the process.
 
 import type { KyselyPlugin } from "kysely";
 import type { ReceiverId } from "#core/domain/receiver.ts";
@@ -40,12 +40,12 @@ export function createProcessStore({
 	mishaps: Mishaps;
 	databaseNowMs(): number;
 	/**
-	 * Sends a notification to the other processes. It may arrive late. If it is lost, the others check the
-	 * database later.
+	 * Sends a notification to the other processes. A notification may arrive late or be lost. If it is lost, the others
+	 * check the database later.
 	 */
 	tellOthers(word: Word): void;
 	watchSettling: WatchSettling;
-	/** Called when a silent engine is ended. */
+	/** Called when a silent engine is removed. */
 	onEnded(engineId: number): void;
 }): ProcessStore {
 	const listeners = new DueListeners();

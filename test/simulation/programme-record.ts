@@ -1,6 +1,6 @@
-// A shop's programme as the workload knows it: its terms, and its URLs and secrets with the times at which
-// they were valid. They are read from the database after every change, because a change without an answer may
-// still have happened.
+// Records a shop's programme as the workload knows it: its terms, and its URLs and secrets with the times at which
+// they were valid. They are read from the database after every change, because a change without an answer may still
+// have happened.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { KeyRing } from "#core/domain/key-ring.ts";
@@ -8,7 +8,7 @@ import type { ReceiverId } from "#core/domain/receiver.ts";
 import { openSecret } from "#core/domain/sealing.ts";
 import type { Terms, TimedRates } from "../support/lifecycle-model.ts";
 
-/** A receiver of callbacks, which is the shop of a programme or a partner. */
+/** Receiver of callbacks, which is the shop of a programme or a partner. */
 export interface ReceiverRecord {
 	receiver_id: ReceiverId;
 	/** Public id of the programme or partner. */
@@ -17,7 +17,7 @@ export interface ReceiverRecord {
 	hosts: readonly [string, string];
 	ownerEmail: string;
 	badDayPercent: number;
-	/** URLs in the order of time, each valid until the next. The value is null for a time without a URL. */
+	/** URLs in the order of time, each valid until the next. Null stands for a time without a URL. */
 	urls: Period[];
 	secrets: Period[];
 }

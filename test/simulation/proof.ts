@@ -6,7 +6,7 @@ import { BrokenPromise, type Progress, type Proof, zeros } from "../support/proo
 import type { SeedResult } from "./seed-worker.ts";
 import { type RunReport, simulate } from "./simulation.ts";
 
-/** Largest seed. Greater ones would repeat smaller ones. */
+/** Largest seed, because greater ones would repeat smaller ones. */
 const MAX_SEED = 2 ** 31 - 1;
 
 export const simulationProof: Proof = {

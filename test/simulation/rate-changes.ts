@@ -1,5 +1,5 @@
-// Staff change the rates of programmes and of partners during a run. Sales that are credited later must still get the
-// rates of their own time.
+// Simulates staff who change the rates of programmes and of partners during a run. Sales that are credited later must
+// still get the rates of their own time.
 
 import { DAY_MS } from "#core/domain/time.ts";
 import { COMMAND_LINE } from "#core/people/actor.ts";

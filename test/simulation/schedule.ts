@@ -35,10 +35,7 @@ const MOMENT_MS = 20;
 const SOON_MS = 3_000;
 /** Times after a burst within which its first, second or a later retry is pending. */
 const IMPATIENT_WITHIN_MS = [2 * MINUTE_MS, 40 * MINUTE_MS, 9 * HOUR_MS] as const;
-/**
- * Time for the opening of a run. It is long enough for a key and a URL to be valid, and short enough to
- * overlap with the first burst.
- */
+/** Time for the opening of a run. By its end a key and a URL are valid, but it may overlap with the first burst. */
 const OPENING_MS = 60_000;
 
 export function scheduleLife(site: ScheduleSite): void {
@@ -65,8 +62,8 @@ export function scheduleLife(site: ScheduleSite): void {
 	for (let burst = 0; burst < plan.bursts; burst++) {
 		const startsMs = OPENING_MS + random.between(0, lengthMs - OPENING_MS - BURST_MS);
 		bursts.push(startsMs);
-		// Many calls are made at once. Only then does a delivery wait for another one in a process that has a
-		// fault.
+		// Many calls are made at once, because only then does a process with a fault have several deliveries that wait for
+		// each other.
 		const moments = Array.from(
 			{ length: random.between(1, MAX_MOMENTS) },
 			() => startsMs + random.between(0, BURST_MS),
@@ -95,8 +92,8 @@ export function scheduleLife(site: ScheduleSite): void {
 }
 
 /**
- * Schedules the behaviour of hosts. This needs no events in the timeline, because a host's behaviour matters
- * only when it is called.
+ * Schedules the behaviour of hosts. No events in the timeline are needed, because a host's behaviour matters only when
+ * the host is called.
  */
 export function scheduleMoods(
 	{ timeline, network, plan, random }: Pick<ScheduleSite, "timeline" | "network" | "plan" | "random">,

@@ -1,11 +1,11 @@
-// A worker thread that runs one seed after the other and reports each result.
+// Runs one seed after the other in a worker thread, and reports each result.
 
 import { parentPort } from "node:worker_threads";
 import { type RunReport, simulate } from "./simulation.ts";
 
 export type SeedResult =
 	| { seed: number; report: RunReport }
-	/** The error is a text, because an error object loses its class between threads. */
+	/** The error is sent as text, because an error object loses its class between threads. */
 	| { seed: number; broken: string };
 
 parentPort?.on("message", async (seed: number) => {

@@ -20,7 +20,7 @@ import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.t
 import { createProcessStore, type ProcessStore, type WatchSettling, type Word } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
 
-/** Everything that the processes share: the database, the network, the mail server and the time. */
+/** Parts that the processes share, such as the database, the network, the mail server and the time. */
 export interface Site {
 	timeline: Timeline;
 	store: Store;
@@ -38,7 +38,7 @@ export interface Site {
 	watchSettling: WatchSettling;
 	/** Called when another engine ended an engine that was silent for too long. */
 	onEnded(engineId: number): void;
-	/** Returns whether a process recently died before it could notify the others of a sale. */
+	/** Returns whether a process recently died before it notified the others of a sale. */
 	mayHaveMissed(): boolean;
 	/** Called when a process has stopped cleanly without any fault. */
 	onCleanStop(engineIds: ReadonlySet<number>): void;
@@ -51,7 +51,7 @@ export interface Site {
 const RETENTION_DAYS = 3_650;
 const STATEMENT_YEARS = 10;
 
-/** Parts of a process that exist once the process has read the time. */
+/** Parts of a process that exist only after the process has read the time. */
 interface Running {
 	clock: SharedClock;
 	intake: Intake;
@@ -81,7 +81,8 @@ export class ServiceProcess implements Owner {
 	/** True if the machine is suspended during the present stall, so that its monotonic clock stands still. */
 	#isSuspended = false;
 	/**
-	 * Length of the stall that begins when the process next sends while more deliveries wait; zero for none.
+	 * Length of the stall that begins when the process next sends while more deliveries wait. Zero if no stall is
+	 * planned.
 	 */
 	stallWhenSendingMs = 0;
 	/** Difference of the machine's clock from the database's clock. */
@@ -117,7 +118,7 @@ export class ServiceProcess implements Owner {
 		this.#open(machine).catch(() => this.kill());
 	}
 
-	/** True if the process has read the time and has not begun to stop. */
+	/** True if the process has read the time and is not stopping. */
 	get isServing(): boolean {
 		return this.#running !== null && !this.isStopping;
 	}
@@ -147,7 +148,7 @@ export class ServiceProcess implements Owner {
 		const site = this.#site;
 		const log = attentiveLog(site);
 		const clock = await openSharedClock(machine, store.readTime);
-		// The intake does not yield, so that all calls of one moment are in the same batch.
+		// The intake's clock does not yield, so that all calls of one moment are in the same batch.
 		const intakeClock = { ...clock, yieldLoop: async () => undefined };
 		const mailer = { send: (mail: Mail) => this.#mail(mail) };
 		const mails = createMailDispatcher({ store, clock, random, log, mailer, keyRing: site.keyRing });
@@ -196,7 +197,7 @@ export class ServiceProcess implements Owner {
 		};
 	}
 
-	/** Reads the programme. The service may use a row that is a second old, which this process does not. */
+	/** Reads the programme from the database, while the service may use a cached row that is a second old. */
 	async findProgramme(publicId: string): Promise<Programme> {
 		const found = await findProgramme(this.#site.store.db, publicId);
 		if (found === undefined) throw new Broken("1 an answered change is stored", "a programme has vanished");
@@ -210,15 +211,15 @@ export class ServiceProcess implements Owner {
 		this.#site.onEnd(this);
 	}
 
-	/** Stalls the process for this long. Its machine is suspended meanwhile if the length is odd and over a second. */
+	/** Stalls the process for this time. If the length is odd and over a second, the machine is suspended meanwhile. */
 	stall(lengthMs: number): void {
-		// The kind is derived from the length. Drawing another random number would change the history of every seed.
+		// The kind of the stall is derived from its length. Drawing another random number would change the history of
+		// every seed.
 		this.#isSuspended = lengthMs > NOTICED_MS && lengthMs % 2 === 1;
 		this.stalledUntilMs = this.#site.timeline.nowMs + lengthMs;
 		if (this.#isSuspended) this.suspendedMs += lengthMs;
 	}
 
-	/** Ends the stall. */
 	wake(): void {
 		this.suspendedMs -= this.#sleepLeftMs;
 		this.stalledUntilMs = 0;
@@ -229,7 +230,7 @@ export class ServiceProcess implements Owner {
 		return this.suspendedMs - this.#sleepLeftMs;
 	}
 
-	/** Rest of the present suspension. */
+	/** Remaining time of the present suspension. */
 	get #sleepLeftMs(): number {
 		return this.#isSuspended ? Math.max(0, this.stalledUntilMs - this.#site.timeline.nowMs) : 0;
 	}
@@ -250,7 +251,7 @@ export class ServiceProcess implements Owner {
 		try {
 			this.mishaps.stepAlone();
 		} catch {
-			// The process died before anything was sent. A transport never rejects, so the promise stays pending.
+			// The process died before the request was sent. A transport never rejects, so the promise stays pending.
 			return new Promise(() => undefined);
 		}
 		this.#maybeStall();
@@ -258,7 +259,7 @@ export class ServiceProcess implements Owner {
 	}
 
 	/**
-	 * Stalls the process while other deliveries wait. The next one would then be sent long after the last lease
+	 * Stalls the process while other deliveries wait, so that the next one is due to be sent long after the last lease
 	 * renewal and before the next pass.
 	 */
 	#maybeStall(): void {
@@ -282,8 +283,8 @@ export class ServiceProcess implements Owner {
  */
 function attentiveLog(site: Site): Log {
 	const note = (fields: object): void => {
-		// A row may be missed only if a process died before it could notify the others. A delivery in memory must
-		// never vanish.
+		// A row may be missed only if a process died before it notified the others. Deliveries in the memory of a living
+		// process must never be missed.
 		if ("missed" in fields && !site.mayHaveMissed()) site.onUnexpected(JSON.stringify(fields));
 		if ("deliveryId" in fields) site.onUnexpected(JSON.stringify(fields));
 		const error = "err" in fields ? fields.err : undefined;
@@ -294,5 +295,5 @@ function attentiveLog(site: Site): Log {
 	return { info: note, warn: note, error: note };
 }
 
-/** Thrown when the mail server refuses a mail. */
+/** Error of a mail that the mail server refused. */
 export class MailRefused extends Error {}

@@ -1,7 +1,7 @@
-// Watches how results are stored. A result may change a delivery only if its queue row is still as it was
-// read. The next attempt must be due exactly its delay after the end of the last one. A delivery that ended must
-// not stay in the queue. This is checked at once, because a person may resend a failed delivery later, which
-// would hide the wrong row.
+// Watches how results are stored. A result may change a delivery only if its queue row is still as it was read. The
+// next attempt must be due exactly its delay after the end of the last one. A delivery that ended must not stay in the
+// queue. The watch checks this at once, because a person may resend a failed delivery later, which would hide the
+// wrong row.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Settlement } from "#core/store/queries/queue.ts";

@@ -1,4 +1,4 @@
-// The short version of `npm run simulate`, always with the same few seeds.
+// Runs a short version of `npm run simulate`, always with the same few seeds.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { availableParallelism } from "node:os";
@@ -16,7 +16,7 @@ test(`${SEEDS} seeds with faults break no promise`, async (t) => {
 	ok(totals.runs === SEEDS);
 	ok(totals.requests > 20 * SEEDS, "too few requests to prove anything");
 	if (!isLong) return;
-	// Lower counts would mean that these seeds exercise too little.
+	// Fewer kills would mean that these seeds exercise too little.
 	ok(totals.kills > SEEDS, "too few kills to prove anything");
 	ok(totals.lost > SEEDS / 5, "the kills hit too few attempts to prove anything");
 	ok(totals.mails > SEEDS, "too few notices to prove anything");

@@ -1,6 +1,6 @@
-// One simulation run from one seed. The first part checks safety. It is days of virtual time with faults, in
-// which every request and every answer is audited. The second part checks liveness. The faults stop, and
-// everything due must end in time. Otherwise the run names the row that is still pending.
+// Runs one simulation from one seed. The first part checks safety in days of virtual time with faults, in which every
+// request and every answer is audited. The second part checks liveness. The faults stop, and everything due must end
+// in time. Otherwise the run names the row that is still pending.
 
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
@@ -54,10 +54,7 @@ export interface RunReport {
 	/** Number of requests whose result was never stored. */
 	lost: number;
 	mails: number;
-	/**
-	 * Number of attempts that a person brought forward. A request to do so does not count if its result is
-	 * unknown.
-	 */
+	/** Number of attempts that a person brought forward. Requests without a known result do not count. */
 	hurried: number;
 	/** Number of sales that the shop's server reported after the pixel's report had expired. */
 	lateSales: number;
@@ -92,7 +89,7 @@ const CREDITING = 0xc4ed;
 const MONEY = 0xca6c;
 const PARTNERS = 0x9a27;
 const RATES = 0x4a7e;
-/** Share of runs with refunds, adjustments and statements. */
+/** Share of runs that have refunds, adjustments and statements. */
 const MONEY_SHARE = 0.6;
 /** Maximum number of requests in flight, the service's default. No run comes near it. */
 const CAP_OVERALL = 512;
@@ -205,8 +202,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 				for (const id of engineIds) killedEngines.add(id);
 			},
 			onCleanStop(engineIds) {
-				// This is not checked with database failures. If the database fails repeatedly, the last results may
-				// not be stored, and the engine becomes silent.
+				// Runs with database failures are left out. If the database fails repeatedly, the last results may not be
+				// stored, and the engine becomes silent.
 				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, engineIds));
 			},
 			onUnexpected: (error) => {
@@ -420,7 +417,7 @@ async function verifyAll(sent: readonly Sent[]): Promise<void> {
 	);
 }
 
-/** Counts moves that came after another move of the same conversion. */
+/** Counts moves of one kind that came after an earlier move of the other kind on the same conversion. */
 function countAfter(database: DatabaseSync, move: string, earlier: string): number {
 	return count(
 		database,

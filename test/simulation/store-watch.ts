@@ -7,20 +7,21 @@ import type { Timeline, Watcher } from "./timeline.ts";
 
 export interface StoreWatch extends Watcher {
 	/**
-	 * Throws unless the queue is empty, no window is open and no mail is unsent. It is called at the very end.
+	 * Throws unless the queue is empty, no window is open and no mail is unsent. This is called at the very end of a
+	 * run.
 	 */
 	demandNothingWaits(): void;
 }
 
 /**
- * Maximum lateness without faults. It covers a silent engine (15 s), the chores (10 s, 30 s for mail), and a
- * slow shop with one request at a time (5 s per request).
+ * Maximum lateness without faults. This covers a silent engine (15 s), the chores (10 s, 30 s for mail), and a slow
+ * shop with one request at a time (5 s per request).
  */
 const LATE_WHEN_CALM_MS = 120_000;
-/** Maximum lateness with faults. It covers stalls, downtimes and silent engines, one after the other. */
+/** Maximum lateness with faults. This covers stalls, downtimes and silent engines, one after the other. */
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
-/** Time that a problem must last before owners are notified of it. */
+/** Time for which a problem must last before owners are notified. */
 const TOLD_AFTER_MS = 10 * 60_000;
 /**
  * Maximum number of events between two leaps in time. It is far more than the busiest burst needs, so
@@ -74,7 +75,7 @@ export function createStoreWatch(
 		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
 			describeWaiting(database, timeline.nowMs),
 		);
-		// While no process can work, no work is due.
+		// No work is due while no process can work.
 		return site.upSinceMs() === Number.POSITIVE_INFINITY ? site.upSinceMs() : nextMs;
 	}
 
@@ -99,7 +100,8 @@ export function createStoreWatch(
 		},
 		demandNothingWaits() {
 			const open = database.prepare(
-				// A conversion that only a pixel has recorded waits for a person, so its window does not count.
+				// A conversion that only a pixel has recorded is left out, because it waits for a person even after its
+				// window.
 				`select count(*) as at from conversions
 					where status = 'PARKED' or (status = 'RECORDED' and (source <> 'pixel' or confirmed_at_ms is not null))`,
 			);

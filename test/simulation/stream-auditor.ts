@@ -20,7 +20,7 @@ const VERIFIABLE = "6 every request verifies and is fresh";
 const ATTEMPTS = "4 at most seven attempts, each at its time";
 const OWN_SLOT = "5 one engine owns a slot and stores its own results";
 
-/** One request and what became of it. */
+/** One request with its result. */
 export interface Sent {
 	deliveryId: number;
 	run: number;
@@ -51,19 +51,17 @@ export interface Expectations {
 }
 
 /**
- * Time within which a changed URL or secret is used. Engines read them again after a second, and the rest is
- * the time of a pass.
+ * Time within which a changed URL or secret must be used. Engines read both again after a second, and the rest is the
+ * time of a pass.
  */
 export const SEEN_WITHIN_MS = 1_200;
 const DEADLINE_MS = 5_000;
 /**
- * Age of a lease up to which its engine may send. A silent engine is ended after 15 seconds, and an attempt
+ * Maximum age of a lease at which its engine may send. A silent engine is removed after 15 seconds, and an attempt
  * takes up to five.
  */
 const SENDABLE_FOR_MS = 10_000;
-/**
- * Maximum difference between a process's clock and the database's at which the process relies on the time.
- */
+/** Maximum difference between a process's clock and the database's clock at which the process relies on the time. */
 const SURE_WITHIN_MS = 60_000;
 
 export function createStreamAuditor(site: {
@@ -71,10 +69,10 @@ export function createStreamAuditor(site: {
 	database: DatabaseSync;
 	plan: Plan;
 	brand: string;
-	/** The shops of the programmes, and the partners with a URL. */
+	/** Shops of the programmes, and partners with a URL. */
 	receivers: readonly (ProgrammeRecord | PartnerReceiver)[];
 	expectations: Expectations;
-	/** Returns for how long callbacks have been held, or 0 if they are not held. */
+	/** Returns how long callbacks have been held, or 0 if they are not held. */
 	heldForMs(): number;
 	attempt(check: () => void): void;
 	trace(line: string): void;
@@ -122,8 +120,8 @@ export function createStreamAuditor(site: {
 	}
 
 	/**
-	 * Checks the time of a request. Whatever the machine's clock shows, nothing may be sent early, with another
-	 * time than the database's, or by a process that does not rely on its clock.
+	 * Checks the time of a request. Whatever the machine's clock shows, nothing may be sent early, with a time that
+	 * differs from the database's, or by a process that does not rely on its clock.
 	 */
 	function checkTime(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
 		const { clockOffsetMs } = sentNow.process;
@@ -139,8 +137,8 @@ export function createStreamAuditor(site: {
 	}
 
 	/**
-	 * Checks that nothing is sent during a hold. A process that stalls or cannot reach the database may send
-	 * until its lease is old.
+	 * Checks that no request is sent during a hold. A process that stalls or cannot reach the database may send until
+	 * its lease is old.
 	 */
 	function checkHold(what: string): void {
 		const isDisturbed = plan.faults.stall + plan.faults.databaseFailure > 0;
@@ -166,7 +164,7 @@ export function createStreamAuditor(site: {
 			() => `${what} was sent ${silentMs} ms after the last renewal`,
 		);
 		for (const other of onTheWay) {
-			// The connections of a process end with it, so its requests are not on their way any more.
+			// The connections of a process end with the process, so requests of dead processes no longer count as in flight.
 			const isTwin =
 				!other.process.wasKilled &&
 				other.deliveryId === sentNow.deliveryId &&
@@ -176,7 +174,7 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkCancellation(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
-		// A later run was requested by a person, and may go to a URL that was saved again.
+		// A person requested this later run, so it may go to a URL that was saved again.
 		if (sentNow.run > 1) return;
 		const owedMs = Number(row["created_at_ms"]);
 		const removal = sentNow.receiver.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
@@ -189,8 +187,8 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkTarget(what: string, { process, receiver, sentAtMs, request: { url } }: Sent): void {
-		// The limit applies to all processes together. A request that was sent longer ago has ended, although its
-		// stalled sender has not noticed it.
+		// The limit applies to all processes together. A request that began more than a deadline ago has ended, even if
+		// its stalled sender has not noticed.
 		const inFlight = [...onTheWay].filter(
 			(other) =>
 				other.receiver === receiver &&
@@ -305,7 +303,7 @@ export function createStreamAuditor(site: {
 	};
 }
 
-/** Returns the fields of a callback, from its body or, for a GET, from its query. */
+/** Returns the fields of a callback, which are in its body or, for a GET, in its query. */
 function readFields({ body, getTarget }: PostbackRequest, path: string): Record<string, unknown> {
 	if (getTarget === undefined) return JSON.parse(body) as Record<string, unknown>;
 	return Object.fromEntries(new URLSearchParams(path.slice(path.indexOf("?"))));

@@ -1,13 +1,13 @@
-// Virtual time. Two kinds of items wait for their time: timers of service processes, and occasions (a request
-// arrives, a person acts, a fault begins). If only timers without work would fire for a while, time leaps
-// ahead, as if the machine had been suspended. The timers then fire late, shortly before the next occasion.
+// Runs virtual time. Two kinds of items wait for their time: timers of service processes, and occasions (a request
+// arrives, a person acts, a fault begins). If only timers without work would fire for a while, time leaps ahead, as if
+// the machine had been suspended. The timers then fire late, shortly before the next occasion.
 
 export interface Owner {
 	/** False if the process is dead. Its items are then dropped. */
 	isAlive: boolean;
-	/** Time until which the owner is stalled. Its items wait until then. */
+	/** Time until which the owner is stalled. Items of the owner wait until then. */
 	stalledUntilMs: number;
-	/** Total time for which the owner's machine was suspended. Its timers stood still in that time. */
+	/** Total time for which the owner's machine was suspended. The owner's timers stood still in that time. */
 	suspendedMs: number;
 }
 
@@ -24,17 +24,15 @@ interface Item {
 }
 
 export interface Watcher {
-	/** Called between any two items. It throws if a promise is broken. */
+	/** Called between any two items. Throws if a promise is broken. */
 	check(): void;
 	/** Returns the time of the next work in the database. */
 	nextInStoreMs(): number;
-	/**
-	 * Called at every leap. Returns how long before its target the leap ends. That is less than LEAP_WORTH_MS.
-	 */
+	/** Called at every leap. Returns how long before its target the leap ends, which must be less than LEAP_WORTH_MS. */
 	onLeap(): number;
 }
 
-/** Minimum length of a leap. A shorter one saves nothing, because the engines poll every five seconds. */
+/** Minimum length of a leap. Shorter leaps save nothing, because the engines poll every five seconds. */
 const LEAP_WORTH_MS = 15_000;
 
 export class Timeline {
@@ -78,7 +76,7 @@ export class Timeline {
 				continue;
 			}
 			if (owner !== null && owner.stalledUntilMs > this.#nowMs) {
-				// The same item is used again, because the code that set it may still cancel it.
+				// The same item is added again with a new time, because the code that created it may still cancel it.
 				item.atMs = owner.stalledUntilMs;
 				this.#occasions.push(item);
 				continue;

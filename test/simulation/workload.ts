@@ -1,6 +1,5 @@
-// Actions of shops, owners and staff: sales, pixels, confirmations, decisions, repeats, and several at once.
-// Each uses the real use case in one of the processes. Every answer is compared with the workload's own
-// ledger.
+// Simulates actions of shops, owners and staff: sales, pixels, confirmations, decisions, repeats, and several at once.
+// Each uses the real use case in one of the processes. Every answer is compared with the workload's own ledger.
 
 import { decidedAnswer } from "#core/api/answers.ts";
 import { type Decision, decisionRequest } from "#core/conversions/decide.ts";
@@ -31,9 +30,9 @@ export interface WorkloadSite {
 	pickProcess(): ServiceProcess | undefined;
 	/** Returns a random delivery of this shop that is not pending. */
 	pickFinished(programme: ProgrammeRecord): FinishedDelivery | undefined;
-	/** Returns the number of deliveries of this shop that failed between these times and were not set aside. */
+	/** Returns how many deliveries of this shop failed between these times and were not set aside. */
 	countFailed(programme: ProgrammeRecord, sinceMs: number, untilMs: number): number;
-	/** Returns a counter that grows whenever results are stored. */
+	/** Returns a count that grows whenever results are stored. */
 	settledCount(): number;
 	trace(line: string): void;
 	/** Fails the run if the promise rejects. */
@@ -51,7 +50,7 @@ type Report = Extract<Act, { kind: "report" }>;
 export type Workload = ReturnType<typeof createWorkload>;
 
 const MAX_BASKET_COINS = 99_999_999;
-/** Share of actions that begin a new order. Most actions continue the life of an existing one. */
+/** Share of actions that begin a new order. The others continue the life of an existing order. */
 const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
 const BURST_SHARE = 0.2;
@@ -93,8 +92,8 @@ export function createWorkload(site: WorkloadSite) {
 	}
 
 	/**
-	 * Carries out the next actions of an order. Sometimes several calls are made at once through different
-	 * processes, and the answers must fit some order of them.
+	 * Carries out the next actions of an order. If several calls are made at once through different processes, the
+	 * answers must fit some order of the calls.
 	 */
 	async function advance(order: Order): Promise<void> {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
@@ -108,7 +107,7 @@ export function createWorkload(site: WorkloadSite) {
 		ledger.note(order, answered);
 	}
 
-	/** Carries out several actions of an order by one call, which handles them in their order. */
+	/** Carries out several actions of an order in one call, which handles them in turn. */
 	async function advanceInBulk(order: Order): Promise<void> {
 		const process = site.pickProcess();
 		const nowMs = process?.clock.nowMs() ?? START_MS;
@@ -122,7 +121,7 @@ export function createWorkload(site: WorkloadSite) {
 		ledger.note(order, answered, { inTurn: true });
 	}
 
-	/** Draws actions that often are a whole life: a sale, its approval and a refund. */
+	/** Draws actions for a bulk call, which are often a whole life: a sale, its approval and a refund. */
 	function drawInBulk(order: Order, nowMs: number): ShopAct[] {
 		const states = ledger.statesNow(order);
 		const isNew = states.every(({ status }) => status === "NONE");
@@ -191,15 +190,15 @@ export function createWorkload(site: WorkloadSite) {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
-			// The deliveries count as possibly resent until there is an answer. A process that is killed before
-			// that never answers.
+			// The deliveries count as possibly resent until there is an answer, because a process that is killed never
+			// answers.
 			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
 				resendFailed(process, { receivers: [programme], actor: COMMAND_LINE }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
 			if (result?.ok === true) count.surely += result.value.count;
-			// The comparison is skipped if results were stored in the meantime, because more deliveries may have
+			// The numbers are compared only if no results were stored in the meantime, because more deliveries may have
 			// failed then.
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
@@ -230,10 +229,7 @@ export function createWorkload(site: WorkloadSite) {
 
 	return {
 		act,
-		/**
-		 * Number of runs that people requested, by shop, and of those that were possibly requested because no
-		 * answer came.
-		 */
+		/** Number of runs that people requested, by shop. Requests without an answer are counted separately. */
 		resent,
 	};
 }
@@ -308,10 +304,7 @@ function requestFor(
 	return decisionRequest(programme, { orderId, eventType }, decision);
 }
 
-/**
- * Resolves to null if the process died or its database failed, because the caller then does not know the
- * result.
- */
+/** Resolves to null if the process died or its database failed, because the caller then does not know the result. */
 export async function answerOrNothing<Value>(work: () => Promise<Value>): Promise<Value | null> {
 	try {
 		return await work();
