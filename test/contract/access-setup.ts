@@ -1,5 +1,5 @@
-// Setup for the tests of every way to lose access. It gives a person everything that they may hold or have
-// created, and gives the same to unrelated people, whose access must not be affected.
+// Sets up the tests of every way to lose access. A person gets everything that people can hold or create. Unrelated
+// people get the same, and their access must not be affected.
 
 import { equal, match, ok } from "node:assert/strict";
 import type { Person } from "#core/store/queries/people.ts";

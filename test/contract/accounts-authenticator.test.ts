@@ -208,7 +208,8 @@ mainlyOn("SQLite", "the authenticator", (database) => {
 		const { browser, secret } = await begin(staff);
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };
 		const both = await Promise.all([browser.submit(CONFIRM, on), browser.submit(CONFIRM, on)]);
-		// The second request is led to the sign-in if the first one has already ended the session that both came with.
+		// If the first request has already ended the session that both came with, the second one is redirected to the
+		// sign-in page.
 		const isDone = ({ status, location }: (typeof both)[number]) =>
 			status === 303 && location?.startsWith("/sign-in") === false;
 		equal(both.filter(isDone).length, 1);
@@ -263,7 +264,7 @@ mainlyOn("SQLite", "the authenticator", (database) => {
 		return listSessions(site.store.db, id);
 	}
 
-	/** Returns the number of sign-ins of a person that wait for a code. */
+	/** Returns how many sign-ins of a person wait for a code. */
 	async function challengesOf({ id }: Person): Promise<number> {
 		const waiting = site.store.db
 			.selectFrom("sign_in_challenges")

@@ -54,7 +54,7 @@ interface Way {
 }
 
 interface Lost {
-	/** Sessions that stay valid after the change. */
+	/** Browsers whose sessions stay valid after the change. */
 	goOn: readonly Browser[];
 	/** Text of the page that the person who caused the loss of access sees next. */
 	page: string;

@@ -1,5 +1,5 @@
-// A new password lets its owner sign in after any number of wrong ones, because those were guesses at the old
-// password. It ends the API tokens that its owner had issued, except those that they keep.
+// Tests that a new password lets its owner sign in after any number of wrong ones, because those were guesses at the
+// old password. The new password ends the API tokens that its owner had issued, except those that the owner keeps.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -21,7 +21,7 @@ import { askByMail, submitForLink } from "./access-setup.ts";
 
 const GUESSES_A_MINUTE = 20;
 
-/** Ways to a new password by a link. Each returns the path of the link. */
+/** Ways to get a new password with a link. Each returns the path of the link. */
 const LINKS: Readonly<Record<string, (site: TestSite, person: Person, boss: Browser) => Promise<string>>> = {
 	"a link that was mailed": (site, person) => askByMail(site, person),
 	"a link of the staff": (site, { public_id }, boss) =>
@@ -213,7 +213,7 @@ mainlyOn("SQLite", "API tokens and a new password", (database) => {
 		return /rbn_[0-9a-f]{64}/.exec(text)?.[0] ?? text;
 	}
 
-	/** Returns the names of the tokens with which a program can call. */
+	/** Returns the names of the tokens that still work. */
 	async function usableOf(tokens: Readonly<Record<string, string>>): Promise<string[]> {
 		const usable: string[] = [];
 		for (const [name, token] of Object.entries(tokens)) {

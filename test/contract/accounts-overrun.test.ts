@@ -18,7 +18,7 @@ import { enterPassword } from "./access-setup.ts";
 
 const WRONG = "wrong horse battery";
 const DEVICE_COOKIE = "__Host-ringback.device";
-/** Number of sign-ins that wait for a code. Each costs one password hash. */
+/** Number of sign-ins that wait for a code. Creating each costs one password hash. */
 const CHALLENGES = 16;
 
 mainlyOn("PostgreSQL", "guessing at a sign-in", (database) => {

@@ -72,7 +72,8 @@ test("a process without an engine finds a standby that is promoted long after th
 	const { username, password } = new URL(primary.url());
 	const hosts = [line.url, standby.url()].map((url) => new URL(url).host).join(",");
 	const address = `postgres://${username}:${password}@${hosts}/${NAME}?target_session_attrs=read-write`;
-	// Only the engine keeps a connection on which it looks for another server by itself.
+	// The process has no engine, because only an engine keeps a connection on which it looks for another server by
+	// itself.
 	const service = await start(t, { DATABASE_URL: address, RINGBACK_ROLE: "web" });
 	const shop = await openShop(service);
 	equal(await shop.report("before"), 201);
@@ -80,7 +81,7 @@ test("a process without an engine finds a standby that is promoted long after th
 
 	line.freeze("lose");
 	await until(async () => (await shop.report("meanwhile")) === 503);
-	// When the primary fell silent, the process looked for another one, which takes two seconds at most.
+	// When the primary stopped answering, the process looked for another server, which takes two seconds at most.
 	await query(standby, "select pg_sleep(3)");
 	await query(standby, "select pg_promote()");
 	while ((await shop.report("after")) !== 201) await wait(RETRY_MS);

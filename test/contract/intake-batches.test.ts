@@ -168,7 +168,7 @@ eachDatabase("calls stored together", (database) => {
 		const { programme, credentials, watched, send } = await openShop();
 		watched.after = async () => {
 			watched.after = async () => undefined;
-			// This is the driver's error after a timeout. It has no error code.
+			// This is the error of PostgreSQL's driver after a timeout. It has no error code.
 			throw new Error("Query read timeout");
 		};
 		const orders = ["A-1", "A-2"];
@@ -210,7 +210,7 @@ eachDatabase("calls stored together", (database) => {
 	});
 });
 
-/** Makes the database refuse that order, as it would refuse a row that breaks a constraint. */
+/** Makes the database refuse one order, as it would refuse a row that breaks a constraint. */
 async function plantPoison({ kind, db }: Store): Promise<void> {
 	if (kind === "sqlite") {
 		await sql`create trigger refuse_poison before insert on conversions when new.order_id = ${sql.lit(POISON)}

@@ -19,7 +19,7 @@ import { createIntakeSetup, word } from "./intake-setup.ts";
 
 /** Tables in which a sale is stored. */
 const TABLES = ["nonces", "conversions", "credits", "moves", "events", "queue", "inbound_calls"] as const;
-/** Columns that differ between two sales that are otherwise the same. */
+/** Columns that differ between two sales with equal content. */
 const IDENTITIES = [
 	"id",
 	"programme_id",
@@ -49,7 +49,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 				[...Array(40).fill(201), 200],
 			);
 		});
-		// Besides the batch there are the statements for the two sales that kept the workers busy.
+		// The other statements stored the two sales that kept the workers busy.
 		equal(statements.length, 6, statements.join("\n"));
 		equal(new Set(statements).size, 2);
 	});
@@ -86,7 +86,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		const stored: Record<string, unknown[]>[] = [];
 		const shops = [await openShop(), await openShop({ over: { ...database.store, writeAlone: null } })];
 		for (const { programme } of shops) await addPartnerWithCode(database.store, programme, "SPRING");
-		// The programmes are cached for a second.
+		// After a second the cached programmes are read again.
 		await clock.moveBy(SECOND_MS);
 		for (const { credentials, identify, sendTogether } of shops) {
 			await identify();

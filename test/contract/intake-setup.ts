@@ -1,5 +1,5 @@
-// Test setup with a shop whose calls are stored in one batch, because both workers of the intake are busy
-// while the calls arrive.
+// Sets up a shop whose calls are stored in one batch, because both workers of the intake are busy while the calls
+// arrive.
 
 import { type Answered, makeShop, read } from "#core/api/test-shop.test-support.ts";
 import { SECOND_MS } from "#core/domain/time.ts";
@@ -38,7 +38,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		};
 		const transact: Store["transact"] = async (work, options) => {
 			if (!looksFirst || options?.maxLockWaitMs === undefined) watched.transactions++;
-			// Retries have a shorter lock wait. Only first tries are held here.
+			// Retries have a shorter lock wait than first tries, and only first tries are held here.
 			if (!looksFirst && options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
 			const done = await countConflicts(() => store.transact(work, options));
 			await watched.after();
@@ -74,8 +74,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		const other = await makeShop(deps);
 		const app = createApp(deps);
 		const send = (request: Request) => sendTo(app, request);
-		// The first calls store that the programmes and keys were used. The cached rows show this only after a
-		// second.
+		// The first calls store that the programmes and keys were used. Cached rows show this only after a second.
 		await identify();
 		await clock.moveBy(SECOND_MS);
 		await identify();

@@ -52,7 +52,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		await lines.setFree(async () => {
 			if (watched.transactions > 1) await gate.promise;
 		});
-		// The first batch has the first calls of both shops. The following batch is held.
+		// The first batch has the first calls of both shops, and the batch after it is held.
 		equal(word((await many[0]?.()) ?? (await nobody())), "RECORDED");
 		equal(word(await one()), "RECORDED");
 		equal(await isAnswered(many.at(-1)), false);

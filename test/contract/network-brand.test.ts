@@ -1,5 +1,5 @@
-// Tests the brand that names the headers of signed requests. It can be chosen while nobody verifies headers
-// with it, is fixed with the first key, and is known to every process before it signs or verifies anything.
+// Tests the brand that names the headers of signed requests. The brand can be chosen while nobody verifies headers
+// with it, is fixed with the first key, and is known to every process before the process signs or verifies anything.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";

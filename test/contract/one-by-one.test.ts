@@ -35,7 +35,7 @@ import { isLong } from "../support/proof.ts";
 import { addProgramme, newId, newSecret } from "../support/rows.ts";
 
 const SEED = 20_261_119;
-/** Number of walks, each of which has several batches. */
+/** Number of walks. Each walk has several batches. */
 const WALKS = isLong ? 600 : 70;
 const MAX_BATCHES = 5;
 const MAX_REQUESTS = 4;
@@ -62,7 +62,7 @@ interface Twin {
 
 type Request = OrderRequest<Decided<string> | null>;
 
-/** A request, without the programme to which it is sent. */
+/** A request without the programme that gets it. */
 interface Drawn {
 	what: string;
 	requestFor(twin: Twin, orderIdOf: (order: string) => string): Request;
@@ -74,20 +74,19 @@ const ANY_SALE = fc.record({
 	order: fc.constantFrom("A", "A", "A", "B"),
 	eventType: fc.constantFrom("SALE" as const, "SALE" as const, "SALE" as const, "LEAD" as const),
 });
-/** The sale of batches whose requests are all about the same one. */
+/** Sale of a batch in which all requests are about the same sale. */
 const ONE_SALE = fc.constant({ order: "A", eventType: "SALE" as const });
 type Sale = typeof ANY_SALE | typeof ONE_SALE;
 const REASON = fc.constantFrom(...REASONS);
 const AMOUNT = fc.integer({ min: 1, max: 9_999 }).map((cents) => (cents / 100).toFixed(2));
 
 interface DrawnClick {
-	/** Index of the partner. */
 	partner: number;
 	agoMs: number;
 	subId: string;
 }
 
-/** A click of one of the partners, or null for one that cannot be decrypted. */
+/** A click on the link of one of the partners, or null for a click ID that cannot be decrypted. */
 const CLICK: fc.Arbitrary<DrawnClick | null> = fc.option(
 	fc.record({
 		partner: fc.nat({ max: PARTNERS.length - 1 }),
@@ -198,7 +197,7 @@ const drawRefund = (about: Sale) =>
 			}),
 		);
 
-/** An import of history. An order that is known already stays as it is. */
+/** An import of history. An order that is already stored does not change. */
 const IMPORT = fc.record({ about: ANY_SALE, status: fc.constantFrom(...IMPORTED_STATUSES) }).map(
 	({ about: { order, eventType }, status }): Drawn => ({
 		what: JSON.stringify({ order, eventType, imported: status }),
@@ -246,7 +245,7 @@ const ANY_CHANGE = fc.oneof(
 	drawDecision(ONE_SALE),
 	drawRefund(ONE_SALE),
 );
-/** Requests of any kind, a sale that gets better credits, or refunds of one sale. */
+/** A batch of requests of any kind, of better credits for one sale, or of refunds of one sale. */
 const BATCH = fc.oneof(
 	fc.array(ANY_REQUEST, { minLength: 1, maxLength: MAX_REQUESTS }),
 	fc.tuple(
@@ -286,7 +285,7 @@ eachDatabase("a batch of requests", (database) => {
 			async (kind, { batches }) => compareTwins(twins[0]?.[kind], batches),
 		);
 		await fc.assert(walk, { seed: SEED, numRuns: WALKS, endOnFailure: false });
-		// Walks in which these never happened would prove little.
+		// Each of these outcomes must have happened in some walk. Otherwise the walks would prove little.
 		for (const word of ["RECORDED", "PARKED", "CONFIRMED", "DUPLICATE", "APPROVED", "REJECTED", "REVERSED"])
 			ok(met.has(word), `no answer was ${word}`);
 		for (const word of ["REFUNDED", "unknown_order", "move_not_allowed", "refund_id_used", "not_confirmed"])
@@ -339,7 +338,7 @@ eachDatabase("a batch of requests", (database) => {
 		}
 	}
 
-	/** Returns the rows of a walk, with names in place of ids. */
+	/** Returns the rows of a walk, in which names replace the ids. */
 	async function readRows({ programme, partnerships }: Twin, prefix: string) {
 		const { db } = database.store;
 		const conversions = await db
@@ -400,7 +399,7 @@ eachDatabase("a batch of requests", (database) => {
 	}
 });
 
-/** Columns whose values are never equal: ids, and what the database computes from them. */
+/** Columns whose values always differ: ids, and what the database computes from them. */
 const HIDDEN: readonly string[] = [
 	...["id", "public_id", "programme_id", "transaction", "list_key", "list_kind"],
 	...["statement_id", "client"],
@@ -410,7 +409,7 @@ function byId(rows: Record<string, unknown>[]): Record<string, unknown>[] {
 	return rows.toSorted((a, b) => Number(a["id"]) - Number(b["id"]));
 }
 
-/** Returns the word of an answer, and its fields without ids. */
+/** Returns the outcome word of an answer, and its fields without ids. */
 function readAnswer(result: Result<Decided<string> | null>): { word: string } & Record<string, unknown> {
 	if (!result.ok) return { ...result.fault, word: result.fault.code };
 	if (result.value === null) return { word: "imported" };

@@ -42,7 +42,7 @@ eachService("callbacks to partners", (running) => {
 		] as const) {
 			const clickId = await partner.click("?s1=news%20%26%20co&s3=top");
 			await programme.record(order, { clickId });
-			// A partial refund is no event, as for the shop. The next event has the amounts that are left.
+			// A partial refund announces no event to a partner, as for a shop. The next event has the remaining amounts.
 			await programme.post("/v1/refunds", {
 				orderId: order,
 				refundId: "r1",

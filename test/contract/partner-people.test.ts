@@ -53,7 +53,7 @@ mainlyOn("PostgreSQL", "people of partners", (database) => {
 	}
 
 	test("a person who joins a partner is reported to its other people, and to no programme", async () => {
-		// A partner may have the name of a role. The mail must not say that the person has that role.
+		// The partner's name is that of a role. The mail must not say that the person has this role.
 		const { partner, email, base, browser } = await openPartner("owner");
 		const elsewhere = await site.addProgramme("Elsewhere");
 		await site.addOwner(elsewhere);

@@ -64,7 +64,7 @@ const TERMS = {
 	hosts: "shop.example\n*.brand.example",
 };
 
-/** A partnership's form without a commission of its own. */
+/** Form of a partnership that has no commission of its own. */
 const NO_RATE = { rate: "", fixed: "", eventRates: "" };
 
 const addressOf = (own: NamedPartnership) => ({ programmeId: own.programme_id, publicId: own.public_id });
@@ -381,7 +381,7 @@ eachDatabase("credits", (database) => {
 		const input = { partner: partnership.partner_public_id, reason: "ours" };
 		const refused = await assignAsShown(site.deps, actor, public_id, input);
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
-		// The shop vouches for the sale by approving it. Its report would change nothing any more.
+		// The shop vouches for the sale by approving it, so a later report of the sale would change nothing.
 		const { db } = database.store;
 		await db.updateTable("conversions").set({ status: "APPROVED" }).where("id", "=", parked.id).execute();
 		const assigned = await assignAsShown(site.deps, actor, public_id, input);
@@ -393,7 +393,7 @@ eachDatabase("credits", (database) => {
 		deepEqual(entries, [{ kind: "CHANGED", amount: assigned.ok ? assigned.value.commission : "" }]);
 	});
 
-	/** Reports one order. In `batches` each list is one signed call, and a text is a pixel call. */
+	/** Reports one order several times in turn. In `batches`, a list is one signed call, and a text is a pixel call. */
 	async function reportInTurn(orderId: string, batches: readonly (readonly object[] | string)[]) {
 		for (const batch of batches) {
 			if (typeof batch === "string") {

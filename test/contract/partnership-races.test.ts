@@ -24,7 +24,7 @@ eachDatabase("a partnership that two people change at once", (database) => {
 	let owner: Browser;
 	let partnership: NamedPartnership;
 	let path: string;
-	/** Runs once, after the page has read the partnership and before its next transaction begins. */
+	/** Work that runs once, after the page has read the partnership and before its next transaction begins. */
 	let beforeTransaction: (() => Promise<unknown>) | null = null;
 
 	before(async () => {

@@ -53,7 +53,7 @@ async function openPixels(store: Store) {
 	return {
 		clock,
 		programme,
-		/** Returns the number of statements since the last call. */
+		/** Returns the number of statements since the previous call of this function. */
 		countStatements() {
 			const counted = statements;
 			statements = 0;
@@ -143,7 +143,7 @@ mainlyOn("PostgreSQL", "floods of pixel calls", (database) => {
 		for (let call = 0; call < PIXEL_RATES.addressBlock.burst; call++) {
 			await setup.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
 		}
-		// The inbound log has as many of these refusals as one address block may leave.
+		// The inbound log has exactly the maximum number of these refusals for one address block.
 		equal((await countRows(database.store)) - before, BLOCK_REFUSALS.burst);
 		const answers = [1, 2, 3].map((order) => setup.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
 		await setup.clock.moveBy(0);

@@ -228,7 +228,7 @@ eachDatabase("rates", (database) => {
 		match(late.fault.detail, /changed the rate to 3 % \+ 1\.00 EUR while this page was open/);
 	});
 
-	// Rates belong to the sale: what a credit that comes or changes later costs.
+	// A credit that comes or changes later costs what the rates were at the time of the sale.
 
 	const RATES = {
 		...{ commissionRate: "8", commissionFixed: "1.00", feeRate: "2", feeFixed: "" },
@@ -431,7 +431,7 @@ eachDatabase("rates", (database) => {
 		const own = await addPartner(shop, "ROLLING");
 		await clock.moveBy(1);
 		const [sale, other] = [await report(shop, SALE), await report(shop, SALE)];
-		// The previous version knows no history, and updates the rates alone.
+		// The previous version of the program updates the rates without writing a history.
 		const { id } = shop.programme;
 		await db
 			.updateTable("programmes")
@@ -459,7 +459,7 @@ eachDatabase("rates", (database) => {
 			(await commissions.execute()).map(({ commission_rate }) => commission_rate),
 			[null, "40.0000"],
 		);
-		// This version changes them again, and the database adds nothing to what it notes.
+		// This version changes the rates and writes the history itself, so the database adds nothing.
 		await setRates(shop, { feeRate: "5" });
 		await agree(own, { rate: "6", codes: "ROLLING" });
 		equal((await rates.execute()).length, 3);

@@ -12,9 +12,9 @@ import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 
 /**
- * Time within which a process is ready again once the database accepts writes. Two seconds of it are the time for which
- * the database must answer, and the rest is for a busy machine. The calls that failed before must not count any more,
- * which would take ten seconds.
+ * Time within which a process is ready again once the database accepts writes. The database must answer for two
+ * seconds of this time, and the rest is for a busy machine. The failed calls of before must no longer count by then,
+ * although that would normally take ten seconds.
  */
 const READY_WITHIN_MS = 7_000;
 

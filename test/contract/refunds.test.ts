@@ -48,7 +48,7 @@ eachDatabase("refunds", (database) => {
 	const clock = createClock(START_MS);
 	let site: TestSite;
 	let app: ReturnType<typeof createApp>;
-	/** The same service in another process. On SQLite it shares the store. */
+	/** App of the same service in another process. On SQLite both share the store. */
 	let otherApp: ReturnType<typeof createApp>;
 	let programme: Programme;
 	let credentials: Credentials;
@@ -292,7 +292,7 @@ eachDatabase("refunds", (database) => {
 
 	test("a batch with a refund and a new order that another process stores first is judged again, and refunds once", async () => {
 		const { kind, store, rival } = database;
-		if (kind === "SQLite") return; // One transaction writes at a time.
+		if (kind === "SQLite") return; // SQLite has one writer at a time, so this test needs PostgreSQL.
 		const refunded = await sell();
 		const sold = { source: "postback", orderId: `R-${++orders}`, eventType: "SALE" } as const;
 		const report = { ...sold, basketValue: "5.00", occurredAtMs: null, isTest: false } as const;
@@ -315,7 +315,7 @@ eachDatabase("refunds", (database) => {
 				results.map((result) => (result.ok ? result.value.outcome : result.fault.code)),
 			);
 			await until(() => holdsSomebodyUp(trx));
-			// The first turn has locked the refunded conversion. It ends with a conflict, which rolls its refund back.
+			// The first turn has locked the refunded conversion. The turn ends with a conflict, which rolls the refund back.
 		});
 		deepEqual([await outcomes, turns], [["REFUNDED", "DUPLICATE"], 2]);
 		equal((await listRefunds(store.db, (await stored(refunded)).id)).length, 1);
@@ -349,7 +349,7 @@ eachDatabase("refunds", (database) => {
 			...{ order_id: "imported", status: "APPROVED", source: "import", rates: null },
 			...{ basket_value: "90.00", commission: "10.00", network_fee: "1.00", window_ends_at_ms: null },
 		});
-		// Computed from the rounded commission 6.67, the second refund would leave 3.34.
+		// The second refund must leave 3.33. It would leave 3.34 if it were computed from the rounded commission 6.67.
 		for (const [refundId, amounts] of [
 			["1", ["60.00", "6.67", "0.67"]],
 			["2", ["30.00", "3.33", "0.33"]],

@@ -1,5 +1,5 @@
-// Which mails about money are written, and when, on both databases: news about sales to the people of partners, and the
-// weekly mail to owners. test/notices/sale-mail.test.ts sends them through a real mail server.
+// Tests which mails about money are written, and when, on both databases: news about sales to the people of partners,
+// and the weekly mail to owners. test/notices/sale-mail.test.ts sends them through a real mail server.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
@@ -76,7 +76,7 @@ mainlyOn("SQLite", "mails about money", (database) => {
 			.execute();
 	}
 
-	/** Moves the clock to a time of the present day in Berlin, or of the next day if that time is over. */
+	/** Moves the clock to a time of the current day in Berlin, or of the next day if that time has passed. */
 	function moveTo(hour: number): void {
 		const localMs = site.deps.clock.nowMs() + HOUR_MS;
 		const wantedMs = Math.floor(localMs / DAY_MS) * DAY_MS + hour * HOUR_MS;

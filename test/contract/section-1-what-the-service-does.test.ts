@@ -12,7 +12,7 @@ import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
 eachService("section 1, what the service does", (running) => {
-	/** Tries to save the URL. Returns the code of the fault, or "saved". */
+	/** Tries to save the URL. Returns "saved" or the fault code. */
 	const trySaving = async ({ programId }: ShopProgramme, url: string) => {
 		const saved = await savePostbackUrl(running.service, programId, url, COMMAND_LINE);
 		return saved.ok ? "saved" : saved.fault.code;

@@ -20,7 +20,7 @@ eachService("section 4, endpoints", (running) => {
 			const programme = await running.openProgramme({ url: running.shop.url(path) });
 			await programme.record("A-1");
 			await programme.settled();
-			// The suite checks for every request that its signature covers its own path.
+			// For every request, the suite checks that the signature covers the path of that request.
 			deepEqual(
 				programme.received.map(({ request }) => request.path),
 				[path],

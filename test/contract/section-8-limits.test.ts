@@ -11,7 +11,7 @@ import type { ShopProgramme } from "../support/shop-programme.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The delays as the contract writes them, not taken from the code under test. */
+/** Retry delays of the contract, not taken from the code under test. */
 const DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS];
 
 eachService("section 8, limits", (running) => {
@@ -202,12 +202,12 @@ eachService("section 8, limits", (running) => {
 	});
 });
 
-/** Generous time for the engine's work after the clock was moved. */
+/** Generous time for the work of the engine after the clock was moved. */
 const BEFORE_MS = 2_000;
 
 /**
- * Delivers another order of the same shop at that moment. This shows that the engine was running and sent
- * only deliveries that were due.
+ * Delivers another order of the same shop at the given moment. This shows that the engine was running and sent only
+ * deliveries that were due.
  */
 async function deliverAnotherAt(
 	running: RunningService,
@@ -221,7 +221,7 @@ async function deliverAnotherAt(
 	await clock.moveTo(atMs);
 	const orderId = `at ${atMs}`;
 	await programme.record(orderId);
-	// The result is stored later, when the clock moves on.
+	// Only the request is awaited, because its result is stored later, when the clock moves on.
 	const hasArrived = () => programme.received.some(({ body }) => body.orderId === orderId);
 	await running.until("the order's callback arrives", hasArrived, 0);
 	equal(clock.nowMs(), atMs);

@@ -1,5 +1,5 @@
-// Tests the time that all processes share: what the database's answers prove, how long the time continues
-// without them, and what a service does while its machine's clock and the database's clock are far apart.
+// Tests the time that all processes share: what the database's answers prove about the time, how long the process can
+// rely on it without them, and what a service does while its machine's clock and the database's clock are far apart.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import { createTestDatabase } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
 interface Journey {
-	/** Time that the query takes to reach the server. `backMs` is the time that the answer takes back. */
+	/** Time that the query takes to reach the server. `backMs` is the time that the answer takes to come back. */
 	thereMs?: number;
 	backMs?: number;
 }
@@ -72,7 +72,7 @@ function createWorld() {
 			ahead.machineMs += ms;
 			ahead.serverMs += ms;
 		},
-		/** Holds the answers to all queries for the time from now on. The returned function releases them. */
+		/** Holds the answers to all later queries for the time. The returned function releases them. */
 		holdAnswers: () => {
 			const { promise, resolve } = Promise.withResolvers<void>();
 			answers = promise;

@@ -1,7 +1,7 @@
-// Anyone can call a pixel, so the shop's signed sale report counts whatever a pixel reports before or after
-// it. No pixel call blocks the report, sets its amount or its time, or sends an event twice.
-// store-reports.test.ts covers every order of arrival. Here the whole service receives the calls and sends
-// the callbacks.
+// Tests that the shop's signed sale report counts whatever a pixel reports before or after it, because anyone can call
+// a pixel. No pixel call blocks the report, sets its amount or its time, or sends an event twice.
+// store-reports.test.ts covers every order of arrival. Here the whole service receives the calls and sends the
+// callbacks.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

@@ -52,7 +52,7 @@ for (const [way, what] of Object.entries(WAYS)) {
 		const ask = async (kind: string, call: () => Promise<Pick<Told, "status">>) => {
 			const sinceMs = performance.now();
 			const { status } = await call();
-			// The readiness check may answer with a result that is a second old.
+			// The readiness check may still return a result that is a second old.
 			if (kind === "readiness" && sinceMs - frozenAtMs < SECOND_MS) return;
 			told.push({ kind, status, tookMs: performance.now() - sinceMs });
 		};

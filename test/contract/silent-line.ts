@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { portOf } from "../support/port-of.ts";
 
-/** "hold" delivers everything after the thaw. "lose" never does, on this connection. */
+/** Kinds of silence. "hold" delivers all data after the thaw. "lose" never delivers it on this connection. */
 export type Freeze = "hold" | "lose";
 
 export async function openFreezableLine(databaseUrl: string) {

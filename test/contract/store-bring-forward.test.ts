@@ -85,7 +85,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 		const rows = [inProgress, soon, later].map((id) => ({ id, seq: 0 }));
 		deepEqual(await transactBringForward(store, programme.receiver_id, rows), [later]);
 		equal((await readAll(store, soon)).queued?.due_at_ms, soonMs);
-		// The engine stores its result under the due time that it has read, so the row must still have it.
+		// The engine stores its result under the due time that it has read, so the row must still have that due time.
 		deepEqual(await settle(store, retried(delivery, LATER_MS)), new Set([inProgress]));
 		await demandNoLimbo(store, programme);
 	});

@@ -63,7 +63,7 @@ const KINDS = {
 } as const;
 const ALL_KINDS = Object.keys(KINDS) as readonly Kind[];
 
-/** A step, and the conversion that it changes or replaces. */
+/** A step with the conversion that it changes or replaces. */
 interface Prepared {
 	step: GivenStep;
 	found: Conversion | null;
@@ -155,7 +155,7 @@ eachDatabase("storing status changes", (database) => {
 		await rival.transact(async (trx) => {
 			await theirs(trx, rival);
 			judged = judge();
-			// On SQLite the other transaction begins when this one has ended.
+			// On SQLite the other transaction begins only after this one has ended.
 			if (kind === "PostgreSQL") await until(() => holdsSomebodyUp(trx));
 		});
 		const [result] = (await judged)?.results ?? [];
@@ -210,8 +210,8 @@ eachDatabase("storing status changes", (database) => {
 		};
 		const few = await statementsFor(await stepsOf(programme, 1));
 		equal(await statementsFor(await stepsOf(programme, 20)), few);
-		// They find the orders, lock the conversions, read the shops and the credits, and write. On SQLite a batch uses prepared
-		// statements of its own, which the recorder does not see.
+		// The five statements find the orders, lock the conversions, read the shops, read the credits, and write. On
+		// SQLite a batch uses prepared statements of its own, which the recorder does not see.
 		equal(few, database.kind === "PostgreSQL" ? 5 : 0);
 	});
 
@@ -315,7 +315,7 @@ eachDatabase("storing status changes", (database) => {
 		const started = [fresh, { ...contested, public_id: fresh.public_id.replace("cnv_", "cnv_X") }];
 		const rows = started.map((row, index) => ({ ...row, id: -(index + 1) }));
 		const nonces = [{ programme_id: programme.id, nonce: "contested", expires_at_ms: START_MS }];
-		// On SQLite nobody else writes between the look and the write, so this cannot happen.
+		// On SQLite no other process can write between the look and the write, so only the index refuses this row.
 		const conflict = kind === "PostgreSQL" ? ConflictError : /UNIQUE constraint failed/;
 		await rejects(store.batch.write(store.db, { nonces, started: rows }), conflict);
 		equal(await findConversion(store.db, programme.id, fresh.order_id), undefined);

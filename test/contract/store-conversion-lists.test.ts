@@ -24,7 +24,7 @@ import { addConversion, addProgramme } from "../support/rows.ts";
 const ROWS = 150;
 /** Number of rows on a page. It is smaller than most lists, so that most lists have several pages. */
 const PAGE_ROWS = 11;
-/** Statuses and event types that occur in the test data. Lists of any others are empty. */
+/** Statuses and event types that occur in the test data. Lists of all others are empty. */
 const USED_STATUSES = ["PARKED", "RECORDED", "APPROVED", "REVERSED"] as const;
 const USED_TYPES = ["SALE", "LEAD", "OTHER"] as const;
 const EVERY_STATUS = [undefined, ...STATUSES];
@@ -53,7 +53,7 @@ const SORTS: readonly ConversionSort[] = (["recorded", "sale", "basket"] as cons
 eachDatabase("lists of conversions", (database) => {
 	let [programmeId, emptyProgrammeId] = [0, 0];
 	let rows: readonly Conversion[] = [];
-	/** Filters whose sums were checked. */
+	/** Filters whose sums were already checked. */
 	const summed = new Set<string>();
 
 	before(async () => {
@@ -89,7 +89,7 @@ eachDatabase("lists of conversions", (database) => {
 		deepEqual(await readPages(database.store.db, filter, sort), idsOf(filter, sort), nameOf(filter, sort));
 	}
 
-	/** Checks the list as pages show it, as an export reads it, and as the sums read it. */
+	/** Checks the list in the three ways in which it is read: by pages, by exports, and for sums. */
 	async function checkAll(filter: ConversionFilter, sort: ConversionSort): Promise<void> {
 		await checkPages(filter, sort);
 		const { db } = database.store;
@@ -98,7 +98,7 @@ eachDatabase("lists of conversions", (database) => {
 		for await (const batch of readAllConversions(db, filter, 50, sort))
 			exported.push(...batch.map(({ id }) => id));
 		deepEqual(exported, expected, nameOf(filter, sort));
-		// The sums have no order, so each filter is enough once.
+		// Sums do not depend on the sort order, so each filter is checked once.
 		const name = JSON.stringify(filter);
 		if (summed.has(name)) return;
 		summed.add(name);
@@ -107,7 +107,7 @@ eachDatabase("lists of conversions", (database) => {
 		equal(count, expected.length);
 	}
 
-	/** Returns the ids that the list must have, in its order. */
+	/** Returns the expected ids of the list, in order. */
 	function idsOf(filter: ConversionFilter, sort: ConversionSort): number[] {
 		const matching = rows.filter((row) => matches(row, filter));
 		return matching.toSorted((one, other) => compareRows(one, other, sort)).map(({ id }) => id);

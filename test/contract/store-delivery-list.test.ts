@@ -65,7 +65,7 @@ eachDatabase("the list of deliveries", (database) => {
 		const { next } = await listDeliveries(store.db, { ...filterOf(programme), limit: 3 });
 		equal(await count({ after: next ?? undefined }), undefined);
 		equal(await count({ isCounted: false }), undefined);
-		// Each row is checked for its event, so only a list that fits on one page is counted.
+		// A count would check each row for its event, so only a list that fits on one page is counted.
 		equal(await count({ event: "conversion.recorded" }), undefined);
 		equal(await count({ event: "conversion.recorded", limit: 50 }), 7);
 	});

@@ -117,7 +117,7 @@ eachDatabase("the feed of events", (database) => {
 		const listener = await startListening(store, programme);
 		await record(store.db, programme, "before");
 		await record(store.db, programme, "before, too");
-		// The offsets simulate a cluster whose transaction numbers are this much lower than those in the dump.
+		// The offsets simulate a new cluster whose transaction numbers are lower by this much than those in the dump.
 		for (const behind of [1_000_000_000_000, 5_000]) {
 			await sql`update moves set transaction = transaction + ${behind}`.execute(store.db);
 			listener.position.at += behind;

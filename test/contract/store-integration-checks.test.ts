@@ -1,5 +1,5 @@
-// Tests the checklist of an integration on both databases: what ticks each check, and that nothing unticks
-// it.
+// Tests the checklist of an integration on both databases. The tests show what completes each check, and that a
+// completed check stays so.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -38,7 +38,7 @@ const REPORT: Report = {
 	occurredAtMs: null,
 	isTest: false,
 };
-/** Number of rows, which is more than any check of an integration reads. */
+/** Number of rows, larger than the number that any check of an integration reads. */
 const MANY = 1_050;
 
 eachDatabase("the checks of an integration", (database) => {

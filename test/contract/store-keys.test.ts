@@ -128,7 +128,7 @@ function spend({ batch }: Store, db: Db, nonces: readonly NewNonce[]): Promise<b
 }
 
 function isUsed(error: unknown): boolean {
-	// SQLite has its own error, because nobody else writes there between the look and the write.
+	// SQLite reports its own error, because no other process can write there between the look and the write.
 	if (error instanceof ConflictError || /UNIQUE constraint failed: nonces/.test(String(error))) return false;
 	throw error;
 }

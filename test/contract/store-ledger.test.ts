@@ -29,14 +29,14 @@ function addAttempt(httpStatus: number): string {
 const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 	[/^rows of the queue have no event/, "delete from events where id = $d"],
 	[/^undelivered rows have no event/, END_AS_FAILED, "delete from events where id = $d"],
-	// The delivery is in `queue` and in `undelivered` at once.
+	// This delivery is in `queue` and in `undelivered` at once.
 	[/^deliveries have ended undelivered and are still in the queue/, END_AS_FAILED],
 	// The queue counts no attempt although one is stored in the same run, as after a resend that started no new
 	// run.
 	[/^rows of the queue do not agree with the attempts/, addAttempt(503)],
 	[/^rows of the queue do not agree with the attempts/, "update queue set seq = 1 where id = $d"],
 	[/^rows of the queue do not agree with the attempts/, "update queue set counted = 1 where id = $d"],
-	// A success has left its row in the queue.
+	// The delivery succeeded, but its row is still in the queue.
 	[
 		/^deliveries have succeeded in their run and are still in the queue/,
 		addAttempt(204),
@@ -48,7 +48,7 @@ const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 		END_AS_FAILED,
 		"delete from queue where id = $d",
 	],
-	// A final failure has left no row in `undelivered`.
+	// The delivery finally failed, but has no row in `undelivered`.
 	[/^events are neither in the queue nor undelivered/, addAttempt(503), "delete from queue where id = $d"],
 	[/^events are neither in the queue nor undelivered/, "delete from queue where id = $d"],
 	[/^events belong to no conversion/, "delete from conversions where id = $c"],

@@ -275,7 +275,7 @@ eachDatabase("mailing notices", (database) => {
 	});
 });
 
-/** Adds a visible notice, as a final failure does, whose mail is due at the given time. */
+/** Adds a visible notice, as a final failure does. Its mail is due at the given time. */
 async function fail(
 	db: Db,
 	receiverId: ReceiverId,

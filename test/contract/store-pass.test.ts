@@ -101,7 +101,7 @@ eachDatabase("a pass", (database) => {
 		deepEqual(output?.settled, new Set(later), "a result that is stored already is not stored again");
 		deepEqual(await hoursOf(store, programme.receiver_id), [[3, 0]]);
 		for (const id of ids) equal((await readAll(store, id)).queued, null);
-		// Each of these must open or end a notice.
+		// Each of these results must open or end a notice.
 		await addDelivery(store, programme);
 		const failing = retried(await takeOne(store, programme.receiver_id, START_MS), START_MS + 60_000);
 		await pass.run(passInput(engineId, START_MS, { settlements: [failing] }));
@@ -208,7 +208,7 @@ eachDatabase("a pass", (database) => {
 				["callbacks_failing", START_MS],
 				["callbacks_working_again", null],
 			]);
-			// The recovery is announced only once, so the next success opens no notice.
+			// The recovery is announced only once, so the next success ends no further notice.
 			await addDelivery(store, programme);
 			const again = delivered(await takeOne(store, programme.receiver_id, START_MS));
 			equal((await next.run(input({ settlements: [again] })))?.hasNotice, false);
@@ -216,7 +216,6 @@ eachDatabase("a pass", (database) => {
 	}
 });
 
-/** Takes all slots that are free. */
 async function takeAll(store: Store, engineId: number): Promise<readonly number[]> {
 	await store.transact((trx) => store.queue.takeSlots(trx, engineId, SLOTS));
 	return Array.from({ length: SLOTS }, (_, slot) => slot);

@@ -129,14 +129,14 @@ import {
 import { plansOf, type QueryPlan, RememberingDatabase, recordQueries } from "../support/query-plan.ts";
 import { delivered, newConversion, newSecret, retried } from "../support/rows.ts";
 
-/** Queries that must not scan a large table, and the indexes that they must use together. */
+/** Queries that must not scan a large table, with the indexes that they must use together. */
 type Read = readonly [
 	what: string,
 	indexes: readonly string[],
 	run: (db: Db, store: Store) => Promise<unknown>,
 ];
 
-/** The first page of a list, which also counts the rows. */
+/** First page of a list, whose query also counts the rows. */
 const FIRST_25 = { limit: 25, isCounted: true };
 const FIRST_50 = { limit: 50, isCounted: true };
 const LATER = { at: START_MS, id: ROWS / 2 };
@@ -146,7 +146,7 @@ const REQUESTS: readonly ReadRequest[] = Array.from({ length: 40 }, (_, n) => ({
 	afterId: 0,
 	limit: 8,
 }));
-/** Tables that may be read whole, because they are small. `receiver` is the recursive part of readFirstDue. */
+/** Tables that may be scanned completely, because they are small. `receiver` is the recursive part of readFirstDue. */
 const SMALL_WALKS = ["engines", "slots", "receiver", "json_each"];
 const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 const never = () => false;
@@ -183,7 +183,7 @@ const NO_CONVERSIONS = PROGRAMMES + 1;
 const MAX_LIST_PAGES = 1_000;
 const MIDDLE_MS = START_MS + ROWS / 2;
 const MIDDLE = { at: ROWS / 2, id: ROWS / 2 };
-/** A statement of a large account. Entries of other partners are between its first and its last entry. */
+/** Statement of a large account. Entries of other partners are between its first and its last entry. */
 const PROVEN = { id: 77, partner_id: 1, first_entry_id: ROWS / 2, last_entry_id: ROWS / 2 + 1_000 };
 const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter: Filter])[] = [
 	["the first page", "conversions_by_list", {}],
@@ -722,7 +722,7 @@ const READS: readonly Read[] = [
 /** Numbers of rows of a batch whose plans are checked. */
 const BATCH_SIZES = [1, 64];
 const idsUpTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
-/** All tables of modules, in their order. */
+/** Tables of all modules, in the order of the modules. */
 const TABLES = CHANGES.modules.flatMap(({ tables = [] }) => tables);
 const programmeOf = (n: number) => 1 + (n % PROGRAMMES);
 
@@ -799,7 +799,7 @@ const BATCH_READS: readonly (readonly [
 	],
 ];
 
-/** Indexes by which the parts of a write find rows that are stored already. The other parts only insert. */
+/** Indexes with which parts of a write find stored rows. All other parts only insert rows. */
 const WRITE_INDEXES: Readonly<Record<string, string>> = {
 	changed: "conversions_pkey",
 	keptBodies: "moves_by_conversion",
@@ -907,7 +907,7 @@ eachDatabase("query plans", (database) => {
 	for (const [statistics, prepare] of STATISTICS) {
 		test(`every list of conversions reads a few pages of each bucket, even if nothing is found, with ${statistics} statistics`, async () => {
 			const { kind, store } = database;
-			if (kind === "SQLite") return; // SQLite has no statistics, and the plans above are its only ones.
+			if (kind === "SQLite") return; // SQLite has no statistics, so the plans above are the only ones.
 			await rolledBack(store, async (trx) => {
 				await prepare(trx);
 				for (const filter of listFilters()) {
@@ -1081,7 +1081,7 @@ async function checkPagesRead(trx: Db, query: CompiledQuery, what: string): Prom
 	ok(Number(hit) + Number(read) <= MAX_LIST_PAGES, plan);
 }
 
-/** Runs every statement of a pass once. */
+/** Runs each statement of a pass once. */
 async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[]): Promise<void> {
 	const { queue } = store;
 	await queue.register(db, 5, 1, START_MS);

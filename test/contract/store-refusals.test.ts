@@ -1,4 +1,4 @@
-// Tests what becomes of the writes of a refused transaction, on both databases.
+// Tests what happens to the writes of a refused transaction, on both databases.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";

@@ -224,7 +224,7 @@ eachDatabase("engines and their slots", (database) => {
 			deepEqual(ended.sort(ascending), silent.toSorted(ascending));
 			const taken = found.flatMap((one) => one.taken);
 			equal(new Set(taken).size, taken.length, "a slot was taken twice");
-			// The stored owner of each slot must be the engine whose call returned it.
+			// The owner stored for a slot must be the engine whose call returned the slot.
 			for (const one of found) deepEqual(await ownedBy(store, one.engineId), one.taken.toSorted(ascending));
 			await store.db.updateTable("slots").set({ engine_id: null }).execute();
 		}

@@ -31,7 +31,7 @@ describe("time limits on the PostgreSQL server", () => {
 		});
 	});
 
-	// Limits in the URL override ours, so that the tests need not wait for ten seconds.
+	// Limits in the URL override the default ones, so that the tests need not wait for ten seconds.
 	const blocked = [
 		["waits for a lock", "lock_timeout=200", "select * from guarded", "55P03"],
 		["runs too long", "statement_timeout=200", "select pg_sleep(60)", "57014"],
@@ -45,7 +45,7 @@ describe("time limits on the PostgreSQL server", () => {
 					ok(error instanceof Error && "code" in error, String(error));
 					equal(error.code, code);
 					ok(isDatabaseUnavailable(error));
-					// The server answers first, and shows the connection as idle a moment later.
+					// The server first answers, and shows the connection as idle a moment later.
 					await until(async () => (await activities("ringback-timeouts", "active")).length === 0);
 				}),
 			);

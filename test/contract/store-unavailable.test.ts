@@ -1,5 +1,5 @@
-// A database that is unavailable is distinguished from one that refuses a statement. Only in the first case
-// does a retry help, and only then does the API answer 503 instead of 500.
+// Tests that a database that is unavailable is distinguished from one that refuses a statement. A retry helps only in
+// the first case, and only then does the API answer 503 instead of 500.
 
 import { equal, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -68,7 +68,7 @@ async function onPostgres(check: (database: TestDatabase) => Promise<void>): Pro
 	}
 }
 
-/** Returns the error that the transaction fails with. */
+/** Returns the error with which the transaction fails. */
 function failIn(database: TestDatabase, work: (trx: Db) => Promise<unknown>): Promise<unknown> {
 	return database.open().transact(work).catch(asIs);
 }

@@ -1,5 +1,5 @@
-// Tests notifications on both databases: which engine gets which notification, and that a lost one leads to a
-// recheck. Also tests that closing a store always completes.
+// Tests notifications on both databases: which engine gets which notification, and that a lost one leads to a recheck.
+// The tests also show that closing a store always completes.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -154,7 +154,7 @@ eachDatabase("notifications of due deliveries", (database) => {
 			await sql`select 1`.execute(store.db);
 			await sql`select pg_terminate_backend(pid) from pg_stat_activity
 				where application_name in ('lost', 'lost-listen')`.execute(database.store.db);
-			// The two connections are found broken one after the other.
+			// The pool finds its two broken connections one after the other.
 			await until(() => log.text().includes("a database connection broke"));
 			await until(() => clock.timersDueIn(RECONNECT_DELAY_MS) > 0);
 			await sql`select pg_notify('ringback_due', 'change:5')`.execute(database.store.db);
@@ -197,7 +197,7 @@ eachDatabase("notifications of due deliveries", (database) => {
 		await until(() => clock.timersDueIn(RETRY_DELAY_MS) > 0);
 		await sql`drop function public.pg_notify(text, text)`.execute(database.store.db);
 		await clock.moveBy(RETRY_DELAY_MS);
-		while ((await there.next()) !== "recheck"); // Notifications of earlier tests may still arrive.
+		while ((await there.next()) !== "recheck"); // Other notifications are ignored, because some of earlier tests may still arrive.
 	});
 
 	test("a commit without an answer causes a recheck here and elsewhere, and a transaction that was rolled back does not", async (t) => {

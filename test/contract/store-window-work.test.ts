@@ -26,7 +26,7 @@ const BATCH_ROWS = 500;
  */
 const BATCH_LIMIT_MS = 3_000;
 
-/** States of the statistics, which are tested one after the other over the same rows. */
+/** States of the statistics. The test uses them one after the other over the same rows. */
 const STATISTICS = [
 	["wrong", null],
 	["missing", sql`delete from pg_statistic where starelid = 'conversions'::regclass`],
@@ -50,7 +50,7 @@ describe("ending the windows of conversions on PostgreSQL", () => {
 	});
 	after(() => database.remove());
 
-	/** Fills the table. Its statistics are from a time when only five conversions were open. */
+	/** Fills the table. The statistics that it leaves count only five open conversions. */
 	async function fill(status: Status): Promise<void> {
 		const { db } = store;
 		await sql`truncate conversions, moves, events, queue`.execute(db);
@@ -76,7 +76,7 @@ describe("ending the windows of conversions on PostgreSQL", () => {
 				for (const { walks, lines } of ofConversions) {
 					const text = lines.join("\n");
 					equal(walks.includes("conversions"), false, text);
-					// A sort would mean that every open row is read to find five hundred.
+					// A sort would mean that the statement reads every open row to find five hundred.
 					equal(/\bSort\b/.test(text), false, text);
 				}
 				const startedAt = performance.now();
