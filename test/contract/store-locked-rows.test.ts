@@ -10,7 +10,7 @@ import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme } from "../support/rows.ts";
 
-/** True only if an update function does not accept a row that was read without its lock. */
+/** Type that is true only if an update function does not accept a row that was read without its lock. */
 type IsStaleRowRefused = Programme extends Locked<Programme> ? false : true;
 
 eachDatabase("locked rows", (database) => {

@@ -34,7 +34,7 @@ import { answerOrNothing, callShop } from "./workload.ts";
 export interface AccountingSite {
 	random: SeededRandom;
 	plan: MoneyPlan;
-	/** Number of days with faults. */
+	/** Number of virtual days on which faults happen. Quiet days follow, in which everything must end. */
 	days: number;
 	programmes: readonly ProgrammeRecord[];
 	ledger: OrderLedger;

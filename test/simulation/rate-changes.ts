@@ -14,7 +14,7 @@ import type { ProgrammeRecord } from "./programme-record.ts";
 
 export interface RateChangesSite {
 	random: SeededRandom;
-	/** Number of days with faults. */
+	/** Number of virtual days on which faults happen. */
 	days: number;
 	programmes: readonly ProgrammeRecord[];
 	crediting: Pick<Crediting, "partnershipsOf">;

@@ -13,7 +13,7 @@ export interface ReceivedCallback {
 	body: CallbackBody;
 	/** Time of the service's clock when the request arrived. */
 	serviceNowMs: number;
-	/** The programme's signing secret at that time. */
+	/** Signing secret of the programme when the request arrived. */
 	secret: string;
 	/**
 	 * HTTP status of the answer. Null if the answer came late, never came, or consisted of raw bytes written by

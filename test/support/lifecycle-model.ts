@@ -54,7 +54,7 @@ export interface LifeState {
 	 * change.
 	 */
 	ratedAtMs: number;
-	/** The programme's rates at that time. */
+	/** Rates of the programme at the time `ratedAtMs`. */
 	rates: TimedRates;
 	/** The credited partner. Null if nobody is credited, or the shop's server has not reported yet. */
 	brought: Brought | null;

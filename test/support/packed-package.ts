@@ -28,7 +28,7 @@ export function packIfChanged(): void {
 	if (existsSync(dirname(STAMP))) writeFileSync(STAMP, sources);
 }
 
-/** Returns the package of the current version, and its path. */
+/** Returns the current version of the package with the path of its file. */
 export function currentPackage(): PackedVersion & { path: string } {
 	const [found] = listPacked(HOME).filter(({ version }) => version.version === receiverPackage.version);
 	if (found === undefined) throw new Error("nothing is packed: run npm run pack:receiver");

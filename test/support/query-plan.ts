@@ -21,7 +21,7 @@ export interface QueryPlan {
 export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
 	if (kind !== "postgres") return;
 	await db.executeQuery(CompiledQuery.raw("analyze"));
-	// In production, autovacuum does this when it analyses the table.
+	// In production, autovacuum empties the pending list of this index when it analyses the table.
 	await db.executeQuery(CompiledQuery.raw("select gin_clean_pending_list('conversions_by_part')"));
 }
 

@@ -32,7 +32,7 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 	 */
 	isUncertain: boolean;
 	requests: readonly ReceiverRead[];
-	/** Further receivers whose targets must be read, because the known targets are old. */
+	/** Further receivers whose targets must be read again, because the engine read them too long ago. */
 	oldTargets: readonly ReceiverId[];
 	nowMs: number;
 }

@@ -22,7 +22,7 @@ export class Sleep {
 		return this.#begin(delayMs, true);
 	}
 
-	/** Ends a light sleep after `delayMs` at the latest. */
+	/** Lets a light sleep end after `delayMs` at the latest. A deep sleep is not affected. */
 	wakeWithin(delayMs: number): void {
 		if (this.#sleeping?.isDeep === false) this.#alarm.ringWithin(delayMs);
 	}
