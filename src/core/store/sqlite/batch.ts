@@ -24,14 +24,17 @@ import { CHANGING, CONVERSION, type Conversion, DECIDING } from "../tables/conve
 export function createSqliteBatch(database: DatabaseSync): BatchStore {
 	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
+	const prepared = (): Statements => {
+		statements ??= prepareStatements(database);
+		return statements;
+	};
 	/**
 	 * Runs the work in a transaction. If the caller has none, a transaction is started, because the only connection may
 	 * be in the middle of another caller's transaction.
 	 */
 	async function run<Value>(db: Db, work: (statements: Statements) => Value): Promise<Value> {
 		if (!db.isTransaction) return db.transaction().execute((trx) => run(trx, work));
-		statements ??= prepareStatements(database);
-		return work(statements);
+		return work(prepared());
 	}
 	return {
 		look: (db, { nonces, orders, programmeIds }) =>
@@ -54,9 +57,10 @@ export function createSqliteBatch(database: DatabaseSync): BatchStore {
 				: run(db, ({ findConversion }) => ids.flatMap((id) => allOf<Conversion>(findConversion, id))),
 		async find(db, read, keys) {
 			if (keys.length === 0) return [];
-			return run(db, ({ ofRead }) =>
-				keys.flatMap((key) => allOf<object>(ofRead(read.text), key)).map(read.rowOf),
-			);
+			const readAll = () =>
+				keys.flatMap((key) => allOf<object>(prepared().ofRead(read.text), key)).map(read.rowOf);
+			// A read takes the connection without a transaction, which would also take the write lock of the file.
+			return db.isTransaction ? readAll() : db.connection().execute(async () => readAll());
 		},
 		write: (db, rows) => run(db, (prepared) => write(prepared, rows)),
 	};
