@@ -192,7 +192,7 @@ export interface Admission {
 	 */
 	yieldToReports(): Promise<void>;
 	/**
-	 * Waits as long as a delayed refusal takes. It slows down clients whose requests are refused for a reason
+	 * Waits for the time by which refusals are delayed. This slows down clients whose requests are refused for a reason
 	 * other than admission.
 	 */
 	delayRefusal(): Promise<void>;

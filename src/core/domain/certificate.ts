@@ -19,7 +19,7 @@ export type CertificateState = "good" | "ending" | "ended" | "other_host" | "unr
 
 /**
  * Remaining life at which staff are warned about a certificate. Automatic renewal happens long before this time, so a
- * certificate that is this old shows that renewal has failed.
+ * certificate this close to its end shows that renewal has failed.
  */
 const ENDING_MS = 14 * DAY_MS;
 /** Share of a certificate's life at which staff are warned, for certificates that are issued for only a few days. */

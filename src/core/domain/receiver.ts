@@ -23,7 +23,10 @@ export function writeChosenEvents(events: readonly EventName[]): string {
 	return EVENT_NAMES.filter((name) => events.includes(name)).join(" ");
 }
 
-/** Stored form of the choice of all events. A shop always gets all events, and a partner gets them by default. */
+/**
+ * Names of all events, in the form in which a choice of events is stored. A shop always gets all events, and a
+ * partner gets them by default.
+ */
 export const ALL_EVENTS: string = writeChosenEvents(EVENT_NAMES);
 
 /**

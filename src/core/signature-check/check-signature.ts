@@ -23,7 +23,7 @@ import { type Difference, firstDifference } from "./difference.ts";
 import { explain } from "./mistakes.ts";
 import { canonicalOf, type PastedRequest, type ReadRequest, readPasted } from "./pasted-request.ts";
 
-/** Maximum number of secrets or Postback URLs of each kind that are tried: valid secrets, ended secrets and URLs. */
+/** Maximum number of valid secrets that are tried. It applies to ended secrets and to Postback URLs, too. */
 const MAX_TRIED = 4;
 
 export interface CheckedSignature {

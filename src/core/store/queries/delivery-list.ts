@@ -264,7 +264,7 @@ export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail
 	result: AttemptResult;
 }
 
-/** Returns the last attempt of each delivery. The column `attempts` of a delivery is the number of its last attempt. */
+/** Returns the last attempt of each delivery. The field `attempts` is the number of that attempt. */
 async function listLastAttempts(
 	db: Db,
 	deliveries: readonly Pick<DeliveryRow, "id" | "attempts">[],

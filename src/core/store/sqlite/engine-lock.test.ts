@@ -73,7 +73,7 @@ function openFile(t: TestContext): string {
 	return path;
 }
 
-/** Starts a process that holds the lock with these engines until it is killed. */
+/** Starts a process that holds the lock and has listed these engines. It runs until it is killed. */
 async function startHolder(t: TestContext, path: string, ...engineIds: readonly number[]) {
 	const module = JSON.stringify(new URL("./engine-lock.ts", import.meta.url).href);
 	const program = `const { createEngineLock } = await import(${module});

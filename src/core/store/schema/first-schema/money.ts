@@ -107,8 +107,8 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		) ${clustered}`,
 
 		// Each row is an entry that a statement contains. The primary key allows an entry in only one statement. It
-		// begins with the partner for the same reason as the key of open_entries. The entries of a statement are between
-		// its first and last entry.
+		// begins with the partner, so that on SQLite a statement changes few pages. The entries of a statement are
+		// between its first and last entry.
 		`create table statement_entries (
 			partner_id bigint not null,
 			entry_id bigint not null,
