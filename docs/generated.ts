@@ -19,11 +19,13 @@ import { headerNames, USER_AGENT } from "#core/domain/signature.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#core/domain/time.ts";
 import { judgeOutcome, type Outcome } from "#core/domain/verdict.ts";
 import { CREDIT_SENTENCES } from "#modules/partners/web/credit-section.ts";
+import { GUIDE_PARTS } from "../src/operations-guide.ts";
 import { SIGNED_ROUTES, TOKEN_CALLS } from "../src/site-modules.ts";
 import { alertsTable } from "./alerts-table.ts";
 import { limitsTable } from "./limits-table.ts";
 import { fence, table } from "./markdown-text.ts";
 import { choresTable, deliveringSeriesTable, everySeriesTable } from "./metrics-table.ts";
+import { queuesTable, ratesTable } from "./request-limits-table.ts";
 import { secretsTable, settingsTable } from "./settings-table.ts";
 
 const PARTS: ReadonlyMap<string, () => string> = new Map([
@@ -39,12 +41,15 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["partner-calls", () => callsTable((path) => path.startsWith("/v1/partner/"))],
 	["retry-calendar", retryCalendar],
 	["sample-request", sampleRequest],
+	["guide-parts", guidePartsTable],
 	["settings", settingsTable],
 	["secrets", secretsTable],
 	["metrics-delivering", deliveringSeriesTable],
 	["metrics-every", everySeriesTable],
 	["chores", choresTable],
 	["alerts", alertsTable],
+	["rates", ratesTable],
+	["queues", queuesTable],
 	["sample-canonical", () => fence("text", sampleCallback().canonical)],
 ]);
 
@@ -56,7 +61,9 @@ export const GENERATED_IN = [
 	"docs/api.md",
 	"docs/network-api.md",
 	"docs/partner-api.md",
+	"docs/operations.md",
 	"docs/operations/incidents.md",
+	"docs/operations/limits.md",
 	"docs/operations/metrics.md",
 	"docs/operations/settings.md",
 ] as const;
@@ -116,6 +123,13 @@ function fieldsTable(fields: Readonly<Record<string, z.ZodType>>): string {
 			const sentences = isExplained ? description : `${description} One of ${words.join(", ")}.`;
 			return [`\`${name}\``, [type].flat().join(" or "), sentences];
 		}),
+	);
+}
+
+function guidePartsTable(): string {
+	return table(
+		["page", "use it to"],
+		GUIDE_PARTS.map(({ name, label, use }) => [`[${label}](operations/${name}.md)`, use]),
 	);
 }
 

@@ -3,36 +3,34 @@
 
 import { readShippedFile } from "./shipped-files.ts";
 
-/** Parts in reading order. `file` is the path in the repository. */
-export const GUIDE_PARTS = [
-	{ name: "install", label: "Install", file: "docs/operations/install.md" },
-	{ name: "first-hour", label: "The first hour", file: "docs/operations/first-hour.md" },
-	{ name: "proxy", label: "Behind a proxy", file: "docs/operations/proxy.md" },
-	{ name: "postgresql", label: "PostgreSQL", file: "docs/operations/postgresql.md" },
-	{ name: "move", label: "Move to PostgreSQL", file: "docs/operations/move.md" },
-	{ name: "failover", label: "PostgreSQL failover", file: "docs/operations/failover.md" },
-	{ name: "upgrade", label: "Upgrade and restart", file: "docs/operations/upgrade.md" },
-	{ name: "backups", label: "Backups", file: "docs/operations/backups.md" },
-	{
-		name: "postgresql-backups",
-		label: "Backups of PostgreSQL",
-		file: "docs/operations/postgresql-backups.md",
-	},
-	{ name: "after-restore", label: "After a restore", file: "docs/operations/after-restore.md" },
-	{ name: "callbacks", label: "Hold and resend callbacks", file: "docs/operations/callbacks.md" },
-	{ name: "sealing-key", label: "The sealing key", file: "docs/operations/sealing-key.md" },
-	{ name: "watching", label: "Watching", file: "docs/operations/watching.md" },
-	{ name: "metrics", label: "Metrics", file: "docs/operations/metrics.md" },
-	{ name: "incidents", label: "Incidents", file: "docs/operations/incidents.md" },
-	{ name: "people", label: "People and access", file: "docs/operations/people.md" },
-	{ name: "company-sign-in", label: "Company sign-in", file: "docs/operations/company-sign-in.md" },
-	{ name: "personal-data", label: "Personal data", file: "docs/operations/personal-data.md" },
-	{ name: "payouts", label: "Paying partners", file: "docs/operations/payouts.md" },
-	{ name: "import", label: "Import", file: "docs/operations/import.md" },
-	{ name: "sizing", label: "Sizing", file: "docs/operations/sizing.md" },
-	{ name: "limits", label: "Limits and retention", file: "docs/operations/limits.md" },
-	{ name: "settings", label: "Every setting", file: "docs/operations/settings.md" },
+const PARTS = [
+	{ name: "install", label: "Install", use: "install on Debian, other Linux or in containers" },
+	{ name: "first-hour", label: "The first hour", use: "get ready for real shops" },
+	{ name: "proxy", label: "Behind a proxy", use: "use nginx, Caddy or HAProxy" },
+	{ name: "postgresql", label: "PostgreSQL", use: "set up the database, several processes, PgBouncer" },
+	{ name: "move", label: "Move to PostgreSQL", use: "leave SQLite" },
+	{ name: "failover", label: "PostgreSQL failover", use: "follow the primary, and rehearse it" },
+	{ name: "upgrade", label: "Upgrade and restart", use: "change the version" },
+	{ name: "backups", label: "Backups", use: "save and restore a SQLite file" },
+	{ name: "postgresql-backups", label: "Backups of PostgreSQL", use: "dump, archive, go back" },
+	{ name: "after-restore", label: "After a restore", use: "start again, and pay nothing twice" },
+	{ name: "callbacks", label: "Hold and resend callbacks", use: "stop sending, or send failed ones again" },
+	{ name: "sealing-key", label: "The sealing key", use: "replace it, above all when it leaked" },
+	{ name: "watching", label: "Watching", use: "set up health checks, alert rules, dashboard, logs" },
+	{ name: "metrics", label: "Metrics", use: "look up a series" },
+	{ name: "incidents", label: "Incidents", use: "react to an alert" },
+	{ name: "people", label: "People and access", use: "invite people, end access" },
+	{ name: "company-sign-in", label: "Company sign-in", use: "use an identity provider" },
+	{ name: "personal-data", label: "Personal data", use: "answer a request for access or erasure" },
+	{ name: "payouts", label: "Paying partners", use: "issue statements, record payments" },
+	{ name: "import", label: "Import", use: "move here from other software" },
+	{ name: "sizing", label: "Sizing", use: "plan machines" },
+	{ name: "limits", label: "Limits and retention", use: "look up a limit" },
+	{ name: "settings", label: "Every setting", use: "look up a setting" },
 ] as const;
+
+/** The parts in reading order. `use` says what a part is for, and `file` is the path in the repository. */
+export const GUIDE_PARTS = PARTS.map((part) => ({ ...part, file: `docs/operations/${part.name}.md` }));
 
 export type GuidePart = (typeof GUIDE_PARTS)[number];
 
