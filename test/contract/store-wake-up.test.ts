@@ -255,8 +255,8 @@ test("closing a SQLite store ends the queries that are still waiting", async () 
 type Word = Owed | "recheck" | `change ${number}`;
 
 /**
- * Collects the notifications that a listener receives, in order. Its engine sends to the receivers in `held`
- * itself.
+ * Collects the notifications that a listener receives, in order. The listener's own engine sends to the receivers in
+ * `held`.
  */
 function listen(store: Store, held: readonly number[] | "all" = "all") {
 	const waiting: Word[] = [];

@@ -28,7 +28,7 @@ const OTHERS = [
  */
 export const REPETITIONS: readonly string[] = [...PRINTABLE, ...OTHERS];
 
-/** Returns the form in which a text is sent, for example with escapes. */
+/** Encodes a text in the form in which it is sent, for example with escapes. */
 export type Encode = (text: string) => string;
 
 const unchanged: Encode = (text) => text;

@@ -40,7 +40,7 @@ export function problemAnswer(
 			"content-type": "application/problem+json",
 			"cache-control": "no-store",
 			...SAFE_HEADERS,
-			// RFC 9110 requires this header with every 401.
+			// RFC 9110 requires the header WWW-Authenticate with every 401.
 			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${brandOf(deps)}"` } : {}),
 			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),
 			...headers,

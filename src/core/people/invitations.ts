@@ -365,7 +365,7 @@ export async function makeOperatorLink(
 			const judged = judgeErasedPerson(person);
 			if (!judged.ok) return judged;
 			await updatePerson(trx, person, { deactivated_at_ms: null });
-			// The new link replaces the invitation.
+			// The invitation ends, because the new link replaces it.
 			await removeSignInLinksOf(trx, personId);
 		}
 		const order = { purpose: "operator_link", personId, madeBy: null } as const;

@@ -1,7 +1,6 @@
-// Choosing, checking and changing passwords, and the mail for people who forgot theirs. Wherever a password
-// is asked for, wrong ones are counted for each address block, for each browser that has signed in before,
-// and for each account. Unknown email addresses are counted in the same way, so that nobody learns who has an
-// account.
+// Chooses, checks and changes passwords, and mails people who forgot theirs. Wherever a password is asked for, wrong
+// ones are counted for each address block, for each browser that has signed in before, and for each account. Unknown
+// email addresses are counted in the same way, so that nobody learns who has an account.
 
 import { writeEndedTokens } from "../domain/action.ts";
 import { addressBlockOf } from "../domain/client-address.ts";
