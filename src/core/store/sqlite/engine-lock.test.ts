@@ -1,7 +1,17 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -63,6 +73,28 @@ test("only the newest sixteen engines are listed", async (t) => {
 	const lock = createEngineLock(path);
 	t.after(() => lock.close());
 	deepEqual(lock.findEnded(), listed.slice(-16));
+});
+
+test("engines in a copy of the file do not count as ended, because their process may still run", async (t) => {
+	const path = openFile(t);
+	await startHolder(t, path, 7);
+	copyFileSync(`${path}-engine`, `${path}-copy`);
+	renameSync(`${path}-copy`, `${path}-engine`);
+	const lock = createEngineLock(path);
+	t.after(() => lock.close());
+	deepEqual(lock.findEnded(), []);
+});
+
+test("closing succeeds if the file cannot be removed", (t) => {
+	const path = openFile(t);
+	const lock = createEngineLock(path);
+	deepEqual(lock.findEnded(), []);
+	rmSync(`${path}-engine`);
+	// A folder with something in it cannot be removed as a file, not even by root.
+	mkdirSync(`${path}-engine`);
+	writeFileSync(join(`${path}-engine`, "something"), "");
+	lock.close();
+	equal(existsSync(`${path}-engine`), true);
 });
 
 function openFile(t: TestContext): string {

@@ -5,7 +5,7 @@
 // system supports no locks, if another program copies the file, or if an engine of an earlier version runs at the
 // same time.
 
-import { closeSync, openSync, realpathSync, rmSync } from "node:fs";
+import { closeSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
 export interface EngineLock {
@@ -26,6 +26,11 @@ export function createEngineLock(databasePath: string): EngineLock {
 	/** The open file while this process holds its lock. */
 	let held: DatabaseSync | null = null;
 	let ended: readonly number[] = [];
+	/**
+	 * Number that the file system gave to the file. Engines are listed with it, because the processes of engines in a
+	 * copied file may still hold the lock of the original.
+	 */
+	let file = "";
 
 	function take(): boolean {
 		if (held !== null) return true;
@@ -35,11 +40,13 @@ export function createEngineLock(databasePath: string): EngineLock {
 			database = new DatabaseSync(path, { timeout: 0 });
 			// In this mode SQLite keeps the lock after the transaction.
 			database.exec(`pragma locking_mode = exclusive; begin exclusive;
-				create table if not exists engines (number integer primary key, id integer not null)`);
+				create table if not exists engines (number integer primary key, id integer not null, file text not null)`);
+			file = String(statSync(path, { bigint: true }).ino);
 			ended = database
-				.prepare("select id from engines")
-				.all()
-				.map(({ id }) => Number(id));
+				.prepare("select id from engines where file = ? order by number desc limit ?")
+				.all(file, MAX_LISTED)
+				.map(({ id }) => Number(id))
+				.reverse();
 			database.exec("commit");
 			held = database;
 			return true;
@@ -55,7 +62,7 @@ export function createEngineLock(databasePath: string): EngineLock {
 		note(engineId) {
 			if (!take() || held === null) return;
 			try {
-				held.prepare("insert into engines (id) values (?)").run(engineId);
+				held.prepare("insert into engines (id, file) values (?, ?)").run(engineId, file);
 				held
 					.prepare("delete from engines where number <= (select max(number) from engines) - ?")
 					.run(MAX_LISTED);
@@ -68,7 +75,11 @@ export function createEngineLock(databasePath: string): EngineLock {
 			if (held === null) return;
 			// The engines of this process have given up their slots, or are not listed in a new file. It therefore does no
 			// harm if another process is just opening the file that is removed here.
-			rmSync(path, { force: true });
+			try {
+				rmSync(path, { force: true });
+			} catch {
+				// The folder may have become read-only. The file then stays, as it does after a kill.
+			}
 			held.close();
 			held = null;
 		},
