@@ -16,7 +16,12 @@ import { findDevice } from "#core/people/device-cookie.ts";
 import { invite, inviteStaff, makePasswordLink } from "#core/people/invitations.ts";
 import { changePassword } from "#core/people/passwords.ts";
 import { createPerson } from "#core/people/people.ts";
-import { changeRole, deactivateStaff, removePerson } from "#core/people/programme-people.ts";
+import {
+	changeRole,
+	deactivateStaff,
+	removePerson,
+	renewProgrammeLink,
+} from "#core/people/programme-people.ts";
 import { signIn } from "#core/people/sign-in.ts";
 import type { IdentityProvider } from "#core/ports.ts";
 import { listTokensIssuedBy } from "#core/store/queries/api-tokens.ts";
@@ -24,6 +29,7 @@ import { findPasswordHash, setPassword } from "#core/store/queries/passwords.ts"
 import type { Person } from "#core/store/queries/people.ts";
 import { addToProgramme } from "#core/store/queries/programme-people.ts";
 import { endSession, insertSession, listSessions } from "#core/store/queries/sessions.ts";
+import { isInvitedTo, listProgrammeInvitations } from "#core/store/queries/sign-in-links.ts";
 import type { Store } from "#core/store/store.ts";
 import { newEmail } from "#core/web/test-site.test-support.ts";
 import { issueToken } from "#modules/token-api/use-cases/api-tokens.ts";
@@ -97,6 +103,27 @@ mainlyOn("PostgreSQL", "links while access ends", (database) => {
 			]);
 			expectValue(removed);
 			deepEqual(await openLinksOf(leaver.person), []);
+		}
+	});
+
+	test("an invitation that is withdrawn while another owner sends it again stays withdrawn", async () => {
+		const programme = await addProgramme(database.store);
+		for (let round = 0; round < ROUNDS; round++) {
+			const [owner, other] = [await addSignedIn("shop"), await addSignedIn("shop")];
+			for (const { person } of [owner, other])
+				await addToProgramme(database.store.db, programme.id, person.id, "owner");
+			const email = newEmail("shop");
+			const place = { kind: "programme", programme, role: "owner" } as const;
+			expectValue(await invite(depsOf(database.store), owner.actor, place, email));
+			const invitations = await listProgrammeInvitations(database.store.db, programme.id);
+			const id = invitations.find((invitation) => invitation.email === email)?.public_id ?? "";
+			const [renewed, withdrawn] = await Promise.all([
+				renewProgrammeLink(depsOf(database.store), owner.actor, programme, id),
+				removePerson(depsOf(database.rival), other.actor, programme, id),
+			]);
+			// Sending again gives the invitation another id, so the withdrawal then finds nothing.
+			equal(await isInvitedTo(database.store.db, programme.id, email), !withdrawn.ok);
+			equal(renewed.ok, !withdrawn.ok);
 		}
 	});
 

@@ -206,6 +206,8 @@ function detailOf(place: Place): string {
 }
 
 const NEW_LINK = "new link";
+const CHANGED_INVITATION =
+	"Somebody has withdrawn or changed this invitation meanwhile. Reload the page, and invite the person again if needed.";
 
 function permissionFor(place: Place): Permission {
 	if (place.kind === "programme") return inProgramme(place.programme.id);
@@ -234,15 +236,16 @@ export async function findOrCreateInvitee(
 
 /**
  * Sends the open invitation of an owner or of a partner's people again, with a new link. It stays an offer, also if staff
- * send it.
+ * send it. `isOpen` reads the invitation again in the transaction, because it may have been withdrawn or replaced.
  */
 export function renewOffer(
 	deps: InvitationsDeps,
 	actor: PersonActor,
 	place: SharedPlace,
 	email: string,
+	isOpen: (trx: Db) => Promise<boolean>,
 ): Promise<Result<SentLink>> {
-	return sendOffer(deps, actor, place, email, NEW_LINK);
+	return sendOffer(deps, actor, place, email, NEW_LINK, isOpen);
 }
 
 /** Mails an offer. Whoever reads the mailbox can accept it with the link in the mail. */
@@ -252,9 +255,11 @@ function sendOffer(
 	place: SharedPlace,
 	email: string,
 	detail: string,
+	isOpen?: (trx: Db) => Promise<boolean>,
 ): Promise<Result<SentLink>> {
 	return sendAs(deps, actor, email, permissionFor(place), async (trx) => {
 		const { personId: madeBy } = actor;
+		if (isOpen !== undefined && !(await isOpen(trx))) return refuse("changed_meanwhile", CHANGED_INVITATION);
 		const invitee = await findPersonByEmail(trx, email);
 		// This refusal reveals nothing new, because the page already lists these people.
 		if (invitee !== undefined && (await belongsTo(trx, place, invitee.id))) return alreadyThere(place, email);

@@ -50,7 +50,9 @@ export async function renewProgrammeLink(
 	const invitation = await findProgrammeInvitation(deps.store.db, programme.id, publicId);
 	if (invitation !== undefined) {
 		const { role, email } = invitation;
-		return renewOffer(deps, actor, { kind: "programme", programme, role }, email);
+		return renewOffer(deps, actor, { kind: "programme", programme, role }, email, async (trx) => {
+			return (await findProgrammeInvitation(trx, programme.id, publicId)) !== undefined;
+		});
 	}
 	const found = await findMember(deps.store.db, programme, publicId);
 	if (!found.ok) return found;

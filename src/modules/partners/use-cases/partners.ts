@@ -241,7 +241,11 @@ export async function renewPartnerLink(
 ): Promise<Result<SentLink>> {
 	const place = await placeOf(deps.store.db, partner);
 	const invitation = await findPartnerInvitation(deps.store.db, partner.id, publicId);
-	if (invitation !== undefined) return renewOffer(deps, actor, place, invitation.email);
+	if (invitation !== undefined) {
+		return renewOffer(deps, actor, place, invitation.email, async (trx) => {
+			return (await findPartnerInvitation(trx, partner.id, publicId)) !== undefined;
+		});
+	}
 	const person = await findPartnerPerson(deps.store.db, partner.id, publicId);
 	return person.ok ? renewLink(deps, actor, person.value.id, place) : person;
 }
