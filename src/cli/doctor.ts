@@ -139,7 +139,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 		...describeCertificates(state),
 		...(bare === null ? await describeWell(state, store) : []),
 	];
-	// If a check found a problem, only the problem is listed, not a line that the check passed.
+	// For a check that found a problem, the report has only the problem, without a line that says "ok".
 	return [
 		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
 		...found,

@@ -1,5 +1,5 @@
 // The inbound log. Every API and pixel call gets a row, so that people can find out why an order is missing.
-// A call that is stored writes its row in the same transaction. Rows of refused calls without a transaction
+// The row of a stored call is written in the call's own transaction. A refused call may have no transaction. Such rows
 // are inserted in batches.
 
 import { createBatcher } from "../../concurrency/batching.ts";

@@ -2,9 +2,9 @@
 // replaced, values that the former key sealed can still be opened, so that no process meets a value that it cannot
 // read. docs/decisions/sealing-key.md describes the replacement.
 //
-// Other keys are derived from the sealing key, one for each use: click IDs, cookies and cursors. These texts are
-// outside the database and cannot be sealed again. Keys that were derived from the former sealing key are therefore
-// stored for some uses, sealed by the present key.
+// Click IDs, cookies and cursors each use a key that is derived from the sealing key. They are outside the database
+// and cannot be sealed again. For some of them the key that was derived from the former sealing key is therefore
+// stored, sealed by the present one.
 
 import { hkdfSync } from "node:crypto";
 

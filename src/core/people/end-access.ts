@@ -220,8 +220,8 @@ async function endPreparedSecrets(
 }
 
 /**
- * Revokes the API tokens that a person issued, either all of them or those for one partner. Tokens that the person
- * keeps stay valid. Returns the revoked tokens.
+ * Revokes the API tokens that a person issued, either all of them or those for one partner, except tokens that the
+ * person has chosen to keep. Returns the revoked tokens.
  */
 async function endTokens(
 	trx: Db,

@@ -70,7 +70,7 @@ export interface Store {
 	readTime: (() => Promise<number>) | null;
 	/** Returns how many connections of this process are in use at this moment. No query is needed. */
 	connections(): Connections;
-	/** Measures the database. A long queue is counted, and a very long one is estimated. */
+	/** Measures the database's size and the length of the queue. A very long queue is estimated and not counted. */
 	measureSize(): Promise<StoreSize>;
 	/**
 	 * Notifies the engine that owns the receivers' slots, in this or another process. It must be called after the

@@ -1,5 +1,6 @@
 // Reads the files in docs/rendered/: the documents and the highlighted examples. npm writes them at the end of `npm
-// ci` with the script `prepare` of package.json. If npm was told to run no scripts, pages say how to write them.
+// ci` with the script `prepare` of package.json. If npm ran no scripts, these files are missing,
+// and the pages that need them explain how to create them.
 
 import { hasShippedFile, readShippedFile } from "../../shipped-files.ts";
 

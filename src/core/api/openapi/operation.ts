@@ -101,7 +101,6 @@ function tagParameters(call: ApiCall): Parameter[] {
 	return describeHeader("If-Match", text);
 }
 
-/** Returns the body of the example request, or undefined if the call has no body. */
 export function sampleBody({ body, sample }: Pick<ApiCall, "body" | "sample">): object | undefined {
 	if (body === undefined || sample !== undefined) return sample;
 	// The cast is safe, because the example of an object schema is an object.

@@ -84,9 +84,8 @@ export const COLUMNS = {
 	network_fee: { kind: "amount", changedBy: "decision" },
 	currency: { kind: "text", changedBy: "decision" },
 	/**
-	 * Rates from which commission and fee are computed now, in the form of domain/rate.ts. Both rates are 0 while
-	 * nobody is credited in a programme that credits partners. Null for a conversion whose amounts come from other
-	 * software, until its amounts change.
+	 * Present rates of commission and fee, in the form of domain/rate.ts. If the programme credits partners, both are
+	 * 0 until a partner is credited. Null if another software computed the amounts and they have not changed since.
 	 */
 	rates: { kind: "text", isNullable: true, changedBy: "decision" },
 	/**

@@ -25,7 +25,6 @@ import { type Content, type Html, html } from "../ui.ts";
 import { answerTab, type FormPart, finish, queryHere } from "./frame.ts";
 import { type Issued, issuedOnce, prepareNext, secretSection } from "./secret-section.ts";
 
-/** Maximum number of revoked keys in the list. */
 const MAX_REVOKED_SHOWN = 5;
 
 type KeysView = Awaited<ReturnType<typeof readKeys>>;

@@ -144,7 +144,7 @@ function sayEnded({ email, name }: { email: string; name: string }, ended: Ended
 	return `${name === "" ? email : name}'s access ended${text === null ? "" : `: ${text}`}.`;
 }
 
-/** Returns the text on the form that says how an invited person gets the link. Only staff see that link. */
+/** Returns the form's hint on how the invited person gets the link. The page shows the link itself only to staff. */
 export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail

@@ -15,7 +15,7 @@ export const COMPARED_FORM = declareForm({
 	lastId: { label: "", isHidden: true },
 });
 
-/** Label of the box that a person ticks to mark a statement as paid meanwhile. */
+/** Label of the box with which a person confirms that a statement was paid after the backup was made. */
 export const SEEN_LABEL = "The bank's list shows this payment";
 
 export const isUncompared = async ({ store }: Pick<PageDeps, "store">): Promise<boolean> =>

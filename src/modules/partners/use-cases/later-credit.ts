@@ -79,7 +79,7 @@ function feeRateOf(conversion: Conversion, partnershipId: number | null, record:
 	return isUncharged ? feeAt(record, event_type, ratedAtMs(conversion)) : fee;
 }
 
-/** Returns the partnership that had the conversion first, with its commission, or null if no partner has had it. */
+/** Returns the partnership that was credited first, with the commission that it got, or null if there was none. */
 function firstCreditOf(
 	conversion: Conversion,
 	present: number | null,
